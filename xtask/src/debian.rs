@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::process;
 
@@ -25,6 +25,18 @@ pub fn install(packages: &[&str]) -> Result<()> {
     process::say(&by_hand);
     process::run(quiet().arg("update"))?;
     process::run(quiet().args(["install", "-y"]).args(packages.split(' ')))
+}
+
+/// SoftHSM, a PKCS #11 token in software: where Debian puts its module, and its package.
+const SOFTHSM: (&str, &str) = ("/usr/lib/softhsm/libsofthsm2.so", "softhsm2");
+
+/// Installs SoftHSM on Debian. Elsewhere what needs it says that it is missing.
+pub fn install_token() -> Result<()> {
+    let (module, package) = SOFTHSM;
+    if is_here() && !Path::new(module).exists() {
+        install(&[package]).context("no SoftHSM, the token of tests and of `demo --secure`")?;
+    }
+    Ok(())
 }
 
 /// apt-get without questions, with its output on standard error.

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::{build, process, repository, trained};
+use crate::{build, debian, process, repository, trained};
 
 /// The folder of the profile that operators run.
 const RELEASE: &str = "release";
 
 /// Builds what the demonstration runs, then runs it.
 pub fn demo(arguments: &[String]) -> Result<()> {
+    if arguments.iter().any(|argument| argument == "--secure") {
+        debian::install_token()?;
+    }
     build::demo()?;
     run(
         &program(build::DEMO_PROFILE, "rialto-demo")?,

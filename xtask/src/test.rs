@@ -80,18 +80,6 @@ pub fn test(filter: Option<&str>) -> Result<()> {
     outcome
 }
 
-/// SoftHSM, the token of tests: where Debian puts its module, and its package.
-const SOFTHSM: (&str, &str) = ("/usr/lib/softhsm/libsofthsm2.so", "softhsm2");
-
-/// Installs SoftHSM on Debian. Elsewhere the tests that need it say that it is missing.
-fn install_token() -> Result<()> {
-    let (module, package) = SOFTHSM;
-    if debian::is_here() && !Path::new(module).exists() {
-        debian::install(&[package]).context("no SoftHSM, which the tests of tokens start")?;
-    }
-    Ok(())
-}
-
 /// The browser of tests: the program that drives it, and the packages of both.
 const BROWSER: (&str, [&str; 2]) = ("/usr/bin/chromedriver", ["chromium", "chromium-driver"]);
 
@@ -109,7 +97,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     if filter == Some(CONFORMANCE) {
         return times.part("the conformance suite", conformance);
     }
-    install_token()?;
+    debian::install_token()?;
     install_browser()?;
     let mut report = Report::default();
     let mut failed = Vec::new();

@@ -1,6 +1,7 @@
 //! Third-party tools that check the project. They are installed from their crates into the build's folder, in
 //! the version given here, and run on both workspaces.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,6 +40,7 @@ impl Tool {
             return Ok(program);
         }
         process::say(&format!("installing {wanted} (once on a machine)"));
+        let build = folder.join("build");
         let mut install = process::cargo();
         install
             // Without the workspace's settings, since it is another project.
@@ -46,10 +48,12 @@ impl Tool {
             .args(["install", "--locked", "--debug", "--quiet", self.name])
             .args(["--version", self.version, "--root"])
             .arg(&folder)
-            .env("CARGO_TARGET_DIR", folder.join("build"))
+            .env("CARGO_TARGET_DIR", &build)
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_INCREMENTAL", "0");
         process::run(&mut install).with_context(|| format!("{wanted} cannot be installed"))?;
+        // Half a gigabyte that nobody needs again.
+        fs::remove_dir_all(&build).with_context(|| format!("removing {}", build.display()))?;
         Ok(program)
     }
 

@@ -31,6 +31,7 @@ pub mod operate;
 mod origin;
 mod outbound_queues;
 mod outputs;
+pub mod outside;
 mod pending;
 mod poison;
 pub mod queue;

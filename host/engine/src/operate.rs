@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::commit::Executed;
@@ -24,6 +24,8 @@ pub struct Counters {
     pub failed: AtomicU64,
     /// Runs that were interrupted by other turns.
     pub conflicts: AtomicU64,
+    /// Calls of services outside the host that were begun.
+    pub outside_calls: AtomicU64,
     /// Deliveries that became dead letters.
     pub dead_letters: AtomicU64,
     /// Groups written.
@@ -47,9 +49,11 @@ pub struct Counters {
 pub struct Load {
     /// Turns ready or running.
     pub turns_active: usize,
-    /// Turns that are not done: ready, running, queued for a document, or waiting for a retry or for a paused
-    /// component.
+    /// Turns that are not done: ready, running, queued for a document, or waiting for a service outside the host,
+    /// for a retry or for a paused component.
     pub turns_alive: usize,
+    /// Turns that wait for a service outside the host.
+    pub turns_outside: usize,
     /// Deliveries that wait for a retry.
     pub turns_delayed: usize,
     /// Deliveries that are kept for a component that is paused or draining.
@@ -299,6 +303,7 @@ impl Engine {
         Load {
             turns_active: shared.queue.active(),
             turns_alive: shared.queue.alive() + all_waiting,
+            turns_outside: shared.outside.load(Ordering::Relaxed),
             turns_delayed: waiting.delayed,
             turns_kept: waiting.kept,
             turns_on_disk: all_waiting.saturating_sub(waiting.in_memory),

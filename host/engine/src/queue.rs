@@ -13,6 +13,7 @@ use crate::clients::{ClientSlot, Clients, Priority};
 use crate::documents::Cell;
 use crate::ids::{Name, TurnId};
 use crate::origin::Origin;
+use crate::outside::Remembered;
 use crate::stimulus::{Stimulus, Waiter};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard};
 use crate::workers::{Worker, Workers};
@@ -37,6 +38,8 @@ pub(crate) struct Job {
     pub released: Option<u64>,
     /// Reruns because of conflicts so far.
     pub conflicts: u32,
+    /// What its next run must know of calls outside the host.
+    pub remembered: Remembered,
     /// Documents that the job must lock before its next run, in key order.
     pub lock_set: Vec<Arc<Cell>>,
     /// How many documents of `lock_set` are locked, from the first on.
@@ -175,6 +178,7 @@ impl Queue {
             failing_since_us: 0,
             released: None,
             conflicts: 0,
+            remembered: Remembered::default(),
             lock_set: Vec::new(),
             locks_held: 0,
             arrival: 0,
@@ -253,9 +257,25 @@ impl Queue {
     }
 
     /// Add a job that has waited before, in front of all others.
-    pub fn push_first(&self, mut job: Box<Job>) {
-        self.active.fetch_add(1, Ordering::AcqRel);
+    pub fn push_first(&self, job: Box<Job>) {
         let mut ready = self.ready.lock();
+        self.first_now(&mut ready, job);
+        call(ready);
+    }
+
+    /// The same, if the queue is open. Otherwise the job is returned.
+    pub fn push_first_if_open(&self, job: Box<Job>) -> Result<(), Box<Job>> {
+        let mut ready = self.ready.lock();
+        if ready.closed {
+            return Err(job);
+        }
+        self.first_now(&mut ready, job);
+        call(ready);
+        Ok(())
+    }
+
+    fn first_now(&self, ready: &mut Ready, mut job: Box<Job>) {
+        self.active.fetch_add(1, Ordering::AcqRel);
         assert!(
             ready.next_first < 0 && ready.next_arrival >= 0,
             "number {} goes first and number {} last, on the wrong side of 0",
@@ -265,7 +285,6 @@ impl Queue {
         job.arrival = ready.next_first;
         ready.next_first -= 1;
         ready.work.push_front(job);
-        call(ready);
     }
 
     /// Note that a job which was taken is done, or waits somewhere else now. Returns whether all are.

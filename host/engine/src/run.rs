@@ -11,6 +11,7 @@ use crate::history::{Ended, Record, Step};
 use crate::ids::Lsn;
 use crate::limits;
 use crate::lock_set::{acquire_lock_set, adopt_lock_set, release_all};
+use crate::outside::Calls;
 use crate::queue::Job;
 use crate::reminder_check::{
     ReminderCheck, check_reminders, concerns_reminders, handled_reminder, stale_reminder,
@@ -75,6 +76,7 @@ impl Engine {
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         turn.expires_us = job.expires_us;
         turn.belongs(&job.origin, &job.stimulus);
+        turn.continues(Calls::again(std::mem::take(&mut job.remembered)));
         adopt_lock_set(&mut turn, &mut job);
         assert!(
             job.locks_held == 0 && job.lock_set.is_empty(),
@@ -112,6 +114,12 @@ impl Engine {
                 turn: Some(turn), ..
             } if turn.blocked.is_some() => {
                 self.interrupted(turn, job, Conflict::default());
+                None
+            }
+            Handled {
+                turn: Some(turn), ..
+            } if turn.calls.waits() => {
+                self.call_outside(turn, job);
                 None
             }
             Handled {
@@ -242,6 +250,7 @@ impl Engine {
             }
         };
         install(shared, &mut turn, lsn);
+        turn.calls.executed();
         // Its deliveries are noted before the turn, and the delivery that it handled, are noted as over.
         shared.logged(&deliveries);
         drop(turn);
@@ -259,7 +268,7 @@ impl Engine {
     }
 
     /// Run a turn again after a conflict, with a lock set of all documents that it is known to need.
-    fn interrupted(&self, mut turn: Turn, mut job: Box<Job>, conflict: Conflict) {
+    pub(crate) fn interrupted(&self, mut turn: Turn, mut job: Box<Job>, conflict: Conflict) {
         let shared = &self.shared;
         shared.counters.conflicts.fetch_add(1, Ordering::Relaxed);
         job.conflicts += 1;
@@ -272,6 +281,7 @@ impl Engine {
             .chain(conflict.read)
             .chain(std::mem::take(&mut job.lock_set))
             .collect();
+        job.remembered = std::mem::take(&mut turn.calls).remembered();
         drop(turn);
         // A document that cannot be read now is left out; the turn fails when it reads it.
         let scanned = conflict.scanned.iter().filter_map(|key| {

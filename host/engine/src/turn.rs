@@ -13,6 +13,7 @@ use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
 use crate::network::{DeliveryPolicy, OutboundRequest};
 use crate::origin::Origin;
+use crate::outside::Calls;
 use crate::pending::Earlier;
 use crate::reminders::ReminderChange;
 use crate::scan::{Page, Scans, check_limit};
@@ -26,6 +27,9 @@ pub enum Interrupt {
     /// Another turn holds a document, or has written one that this turn read. The engine runs the turn again.
     #[error("interrupted by another turn")]
     Conflict,
+    /// The turn needs an answer from outside the host ([`crate::outside`]). The engine runs it again with the answer.
+    #[error("interrupted until a service outside the host answers")]
+    Outside,
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(String),
@@ -100,6 +104,8 @@ pub struct Turn {
     pub(crate) staged: Staged,
     /// The document that another turn holds and this one needs.
     pub(crate) blocked: Option<Arc<Cell>>,
+    /// Its calls of services outside the host.
+    pub(crate) calls: Calls,
     /// The sender, the first instant and the answer of the chain that this turn belongs to, as far as known.
     pub(crate) origin: Origin,
     /// Whether the turn begins a chain, and `Pending` counts it.
@@ -127,6 +133,7 @@ impl Turn {
             scans: None,
             staged: Staged::default(),
             blocked: None,
+            calls: Calls::default(),
             origin: Origin::default(),
             begins: false,
             hops: 0,
@@ -155,6 +162,13 @@ impl Turn {
             self.now
         };
         self.origin.since = Some(since);
+    }
+
+    /// Continue the calls of earlier runs of this turn, at their instant. The instant of the turn's origin is
+    /// that of this run: reminders do not wait while the turn waits.
+    pub(crate) fn continues(&mut self, calls: Calls) {
+        self.now = calls.now().unwrap_or(self.now);
+        self.calls = calls;
     }
 
     /// Set the fields that come from the delivery that the turn handles.
@@ -197,8 +211,9 @@ impl Turn {
     }
 
     /// Fill with random bytes.
-    pub fn random(&self, bytes: &mut [u8]) {
-        self.shared.environment.entropy.fill(bytes);
+    pub fn random(&mut self, bytes: &mut [u8]) {
+        let entropy = &self.shared.environment.entropy;
+        self.calls.draw(bytes, |rest| entropy.fill(rest));
     }
 
     /// Say which release the turn runs on.

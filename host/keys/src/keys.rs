@@ -10,9 +10,11 @@ use parking_lot::Mutex;
 use rialto_signatures::pem;
 
 use crate::attributes::{Algorithm, Attributes, Purpose};
+use crate::callers::Callers;
 use crate::error::KeyError;
 use crate::handed_out::{self, HandedOut};
 use crate::master::MasterKeys;
+use crate::own::OwnKey;
 use crate::pin::{self, Format};
 use crate::provider::{Key, Made, Provider, Unwrapping};
 use crate::software;
@@ -32,19 +34,28 @@ const OPEN_MAX: usize = 256;
 /// Why a reference of another component opens nothing.
 const ANOTHERS: &str = "it is another component's";
 
-/// The providers of a host, and the seal around what they make.
+/// The providers of a host, and the seal around what they make. A clone is the same keys.
+#[derive(Clone)]
 pub struct Keys {
+    all: Arc<All>,
+    /// The host's own key, if it is one of these.
+    own: Option<Arc<OwnKey>>,
+    /// Whether this thread may wait for remote providers.
+    calls_remote: bool,
+}
+
+struct All {
     masters: MasterKeys,
     providers: BTreeMap<String, Arc<dyn Provider>>,
+    /// The threads that call remote providers, by the names of these.
+    callers: BTreeMap<String, Callers>,
     /// Keys that were used lately, by the hash of their references.
     open: Mutex<HashMap<[u8; 32], Arc<Opened>>>,
-    /// Whether remote providers may be called.
-    calls_remote: bool,
 }
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keys({:?})", self.providers.keys())
+        write!(f, "Keys({:?})", self.all.providers.keys())
     }
 }
 
@@ -86,6 +97,7 @@ pub struct PinSide<'a> {
 
 struct Opened {
     owner: String,
+    provider: String,
     attributes: Attributes,
     key: Box<dyn Key>,
 }
@@ -95,31 +107,109 @@ impl Keys {
     /// not called, because a turn holds locks.
     #[must_use]
     pub fn new(masters: MasterKeys, providers: BTreeMap<String, Arc<dyn Provider>>) -> Self {
+        let remote = providers
+            .iter()
+            .filter(|(_, provider)| provider.is_remote());
+        let callers = remote.map(|(name, provider)| (name.clone(), Callers::of(name, &**provider)));
         Self {
-            masters,
-            providers,
-            open: Mutex::default(),
+            all: Arc::new(All {
+                callers: callers.collect(),
+                masters,
+                providers,
+                open: Mutex::default(),
+            }),
+            own: None,
             calls_remote: false,
         }
     }
 
     /// The same keys for use outside turns, where a call may wait for a remote provider.
     #[must_use]
-    pub fn outside_turns(self) -> Self {
+    pub fn outside_turns(&self) -> Self {
         Self {
             calls_remote: true,
+            ..self.clone()
+        }
+    }
+
+    /// The same keys with this one as the host's own.
+    pub(crate) fn signing_as(self, own: OwnKey) -> Self {
+        Self {
+            own: Some(Arc::new(own)),
             ..self
         }
+    }
+
+    /// The host's own key, if it is one of these.
+    #[must_use]
+    pub fn own(&self) -> Option<Arc<OwnKey>> {
+        self.own.clone()
+    }
+
+    /// What is said of a key of this owner. It asks no provider.
+    ///
+    /// # Errors
+    /// When the key is not the owner's.
+    pub fn attributes(&self, owner: &str, reference: &str) -> Result<Attributes, KeyError> {
+        Ok(self.owned(owner, reference)?.attributes)
+    }
+
+    /// Whether a provider is remote. What it is asked within a turn must go through [`Self::call_outside`].
+    #[must_use]
+    pub fn is_remote(&self, provider: &str) -> bool {
+        self.all.callers.contains_key(provider)
+    }
+
+    /// The remote provider that has the key of a reference. None for a key that is not at a remote provider, and for
+    /// text that is no reference.
+    #[must_use]
+    pub fn remote_provider(&self, reference: &str) -> Option<String> {
+        if self.all.callers.is_empty() {
+            return None;
+        }
+        let known = self.all.open.lock().get(&name_of(reference)).cloned();
+        let provider = match known {
+            Some(opened) => opened.provider.clone(),
+            None => {
+                reference::unseal(&self.all.masters, reference)
+                    .ok()?
+                    .provider
+            }
+        };
+        self.is_remote(&provider).then_some(provider)
+    }
+
+    /// Do a piece of work on a thread that may wait for a remote provider. `done` gets the outcome there, or at once
+    /// when the provider has too much to do.
+    pub fn call_outside<T: 'static>(
+        &self,
+        provider: &str,
+        work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
+        done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
+    ) {
+        let Some(callers) = self.all.callers.get(provider) else {
+            return done(Err(KeyError::NoProvider));
+        };
+        let keys = self.outside_turns();
+        callers.submit(Box::new(move |refused| {
+            let outcome = refused.map_or_else(|| work(&keys), Err);
+            drop(keys);
+            done(outcome);
+        }));
     }
 
     /// The providers, in the order of their names.
     #[must_use]
     pub fn providers(&self) -> Vec<ProviderView> {
-        let views = self.providers.iter().map(|(name, provider)| ProviderView {
-            name: name.clone(),
-            kind: provider.kind(),
-            algorithms: provider.algorithms(),
-        });
+        let views = self
+            .all
+            .providers
+            .iter()
+            .map(|(name, provider)| ProviderView {
+                name: name.clone(),
+                kind: provider.kind(),
+                algorithms: provider.algorithms(),
+            });
         views.collect()
     }
 
@@ -179,7 +269,7 @@ impl Keys {
     pub fn destroy(&self, owner: &str, reference: &str) -> Result<(), KeyError> {
         let key = self.owned(owner, reference)?;
         self.provider(&key.provider)?.destroy(&key.material)?;
-        self.open.lock().remove(&name_of(reference));
+        self.all.open.lock().remove(&name_of(reference));
         Ok(())
     }
 
@@ -308,10 +398,10 @@ impl Keys {
 
     /// The provider, if it may be called. Every call of a provider passes here.
     fn provider(&self, name: &str) -> Result<&dyn Provider, KeyError> {
-        let provider = self.providers.get(name).ok_or(KeyError::NoProvider)?;
+        let provider = self.all.providers.get(name).ok_or(KeyError::NoProvider)?;
         if provider.is_remote() && !self.calls_remote {
             let why = format!(
-                "the provider `{name}` ({}) is remote, and cannot be called within a turn yet: use a provider of the kind `software`",
+                "the provider `{name}` ({}) is remote, and cannot be called within a turn",
                 provider.kind()
             );
             return Err(KeyError::Unsupported(why));
@@ -326,7 +416,7 @@ impl Keys {
         attributes: &Attributes,
         made: Made,
     ) -> Result<NewKey, KeyError> {
-        let reference = reference::seal(&self.masters, owner, provider, attributes, &made)?;
+        let reference = reference::seal(&self.all.masters, owner, provider, attributes, &made)?;
         let public_key = made.public_key.as_deref();
         Ok(NewKey {
             reference,
@@ -337,18 +427,19 @@ impl Keys {
     /// The key of a reference, if it is this owner's.
     fn opened(&self, owner: &str, reference: &str) -> Result<Arc<Opened>, KeyError> {
         let name = name_of(reference);
-        let known = self.open.lock().get(&name).cloned();
+        let known = self.all.open.lock().get(&name).cloned();
         let opened = match known {
             Some(opened) => opened,
             None => {
-                let key = reference::unseal(&self.masters, reference)?;
+                let key = reference::unseal(&self.all.masters, reference)?;
                 let provider = self.provider(&key.provider)?;
                 let opened = Arc::new(Opened {
+                    provider: key.provider,
                     key: provider.open(&key.attributes, &key.material)?,
                     owner: key.owner,
                     attributes: key.attributes,
                 });
-                let mut open = self.open.lock();
+                let mut open = self.all.open.lock();
                 if open.len() >= OPEN_MAX {
                     open.clear();
                 }
@@ -364,7 +455,7 @@ impl Keys {
 
     /// What a reference says, if the key is this owner's.
     fn owned(&self, owner: &str, reference: &str) -> Result<Unsealed, KeyError> {
-        let key = reference::unseal(&self.masters, reference)?;
+        let key = reference::unseal(&self.all.masters, reference)?;
         if key.owner != owner {
             return Err(KeyError::NoKey(ANOTHERS));
         }

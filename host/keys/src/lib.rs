@@ -11,16 +11,19 @@
 //! | what a provider must do | [`provider`] |
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
+//! | the host's own key | [`own`] |
 //! | key pairs for somebody else | [`handed_out`] |
 //! | PIN blocks | [`pin`] |
 //!
 //! Detached signatures of messages and folders of public keys are `rialto-signatures`.
 
 pub mod attributes;
+mod callers;
 pub mod error;
 pub mod handed_out;
 pub mod keys;
 pub mod master;
+pub mod own;
 pub mod pin;
 pub mod provider;
 pub mod software;
@@ -30,5 +33,6 @@ pub use error::KeyError;
 pub use handed_out::HandedOut;
 pub use keys::{Hash, Keys, NewKey, PinSide, ProviderView, hash};
 pub use master::{MasterError, MasterKeys, MasterSource};
+pub use own::{HOST, OwnKey};
 pub use provider::{Key, Made, Material, OnlyUnwraps, Provider, Unwrapping};
 pub use software::{PublicKey, Software, random};

@@ -1,6 +1,8 @@
 //! What a provider of keys can do. Each kind of provider implements it: software here, a hardware module or a cloud
 //! in crates of their own.
 
+use std::time::Duration;
+
 use zeroize::Zeroizing;
 
 use crate::attributes::{Algorithm, Attributes};
@@ -38,6 +40,16 @@ pub trait Provider: Send + Sync {
     /// Whether a call leaves this process, so that it may take long or get no answer.
     fn is_remote(&self) -> bool {
         false
+    }
+
+    /// How many calls of a remote provider run at once.
+    fn calls_at_once(&self) -> usize {
+        4
+    }
+
+    /// The longest that a call of a remote provider lasts.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(2)
     }
 
     /// Make a new key.

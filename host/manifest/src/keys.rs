@@ -70,7 +70,7 @@ pub struct KeyProvider {
 pub enum ProviderKind {
     /// The host's own process: keys are in its memory while they are used.
     Software,
-    /// A PKCS #11 token, such as a hardware security module: keys never leave it. The host calls it outside turns only, so components cannot use its keys yet.
+    /// A PKCS #11 token, such as a hardware security module: keys never leave it. A turn that needs it holds no locks meanwhile.
     Pkcs11,
 }
 

@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::keys::KeyProviders;
 use crate::schema;
+use crate::signatures::Signatures;
 use crate::source::Source;
 use crate::tls::{OutboundTls, Tls};
 use crate::values::{
@@ -458,20 +459,6 @@ impl Default for Ceilings {
             core_modules: 64,
         }
     }
-}
-
-/// Public keys of participants that sign their messages, and the host's own key.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Signatures {
-    /// A folder with a file `<id>.pem` for each participant that signs. The file has one or several public keys (RSA of at least 2048 bits, or P-256). The path is absolute or relative to this document. The files may change while the host runs.
-    #[schemars(with = "FilePath")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub keys: Option<FilePath>,
-    /// The private key that signs the scheme's own messages (PKCS #8 as PEM, not encrypted). Without it they are not signed. The path is absolute or relative to this document. Only the host's user may be able to read the file.
-    #[schemars(with = "FilePath")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hub_key: Option<FilePath>,
 }
 
 /// How the host runs turns.

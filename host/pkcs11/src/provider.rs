@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rialto_keys::{
     Algorithm, Attributes, Key, KeyError, Made, OnlyUnwraps, Provider, Purpose, Unwrapping,
@@ -96,6 +97,14 @@ impl Provider for Pkcs11 {
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn calls_at_once(&self) -> usize {
+        self.configuration.sessions
+    }
+
+    fn timeout(&self) -> Duration {
+        self.configuration.timeout
     }
 
     fn generate(&self, attributes: &Attributes) -> Result<Made, KeyError> {

@@ -11,6 +11,8 @@ use rialto_manifest::Operator;
 use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
 use rialto_pkcs11::{Configuration, PinSource, Pkcs11, configuration};
 
+use crate::hub_key;
+
 /// Open the providers of an operator's document in a scheme's folder, for components. A token that is away is no
 /// error, because it may come back.
 ///
@@ -26,7 +28,8 @@ pub fn open(operator: &Operator, scheme: &Path) -> anyhow::Result<Arc<Keys>> {
             Err(error) => tracing::warn!(provider = name, %error, "the token does not answer"),
         }
     }
-    Ok(Arc::new(opened.keys(operator, scheme)?))
+    let keys = opened.keys(operator, scheme)?;
+    Ok(Arc::new(hub_key::open(operator, scheme, keys)?))
 }
 
 /// Open them for use outside turns, where tokens can be called.
@@ -39,12 +42,18 @@ pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<
     Ok(opened.keys(operator, scheme)?.outside_turns())
 }
 
-/// Look whether each token's module can be loaded and its token is there and takes the PIN. It makes nothing.
+/// Look whether each token's module can be loaded and its token is there and takes the PIN, and whether the reference of
+/// the hub's key opens one. It makes nothing.
 ///
 /// # Errors
 /// When one does not, with its name.
 pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
-    Opened::of(operator, scheme)?.check()
+    let opened = Opened::of(operator, scheme)?;
+    opened.check()?;
+    if operator.signatures.hub_key_provider.is_some() {
+        hub_key::check(operator, scheme, opened.keys(operator, scheme)?)?;
+    }
+    Ok(())
 }
 
 #[derive(Default)]

@@ -19,6 +19,7 @@ pub mod disk;
 pub mod host;
 #[cfg(test)]
 mod host_ends;
+pub mod hub_key;
 pub mod keys;
 pub mod located;
 pub mod metrics;

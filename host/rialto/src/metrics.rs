@@ -37,6 +37,11 @@ impl Collector for EngineCollector {
                 &counters.conflicts,
             ),
             (
+                "outside_calls",
+                "Calls of services outside the host that turns made, such as of PKCS #11 tokens",
+                &counters.outside_calls,
+            ),
+            (
                 "dead_letters",
                 "Deliveries that became dead letters",
                 &counters.dead_letters,
@@ -101,6 +106,11 @@ impl Collector for EngineCollector {
                 "turns_alive",
                 "Turns that are not finished, including those that wait",
                 load.turns_alive,
+            ),
+            (
+                "turns_outside",
+                "Turns that wait for a service outside the host, such as a PKCS #11 token",
+                load.turns_outside,
             ),
             (
                 "turns_delayed",

@@ -52,6 +52,36 @@ pub fn verifies<'a>(
 /// # Errors
 /// When the members are not such an object, or the key does not sign.
 pub fn sign(key: &PrivateKey, members: &str, payload: &[u8]) -> Result<Signed, JwsError> {
+    let unsigned = unsigned(key.algorithm(), members, payload)?;
+    let signature = key.sign(unsigned.input.as_bytes())?;
+    Ok(unsigned.signed(&signature))
+}
+
+/// What a key elsewhere is to sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsigned {
+    /// The protected header as base64url.
+    protected_header: String,
+    /// The bytes to sign.
+    pub input: String,
+}
+
+impl Unsigned {
+    /// With its signature, as RFC 7518 has it.
+    #[must_use]
+    pub fn signed(self, signature: &[u8]) -> Signed {
+        Signed {
+            protected_header: self.protected_header,
+            signature: URL_SAFE_NO_PAD.encode(signature),
+        }
+    }
+}
+
+/// The same without the signature, for a key of this algorithm that is elsewhere.
+///
+/// # Errors
+/// When the members are not such an object.
+pub fn unsigned(algorithm: Algorithm, members: &str, payload: &[u8]) -> Result<Unsigned, JwsError> {
     let Ok(Value::Object(members)) = serde_json::from_str(members) else {
         return Err(JwsError::NoObject);
     };
@@ -59,12 +89,11 @@ pub fn sign(key: &PrivateKey, members: &str, payload: &[u8]) -> Result<Signed, J
         return Err(JwsError::NamesAlgorithm);
     }
     let mut header = Map::with_capacity(members.len() + 1);
-    header.insert("alg".to_owned(), key.algorithm().name().into());
+    header.insert("alg".to_owned(), algorithm.name().into());
     header.extend(members);
     let protected_header = URL_SAFE_NO_PAD.encode(Value::Object(header).to_string());
-    let signature = key.sign(signing_input(&protected_header, payload).as_bytes())?;
-    Ok(Signed {
-        signature: URL_SAFE_NO_PAD.encode(signature),
+    Ok(Unsigned {
+        input: signing_input(&protected_header, payload),
         protected_header,
     })
 }

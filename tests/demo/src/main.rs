@@ -9,6 +9,7 @@ mod next;
 mod payment;
 mod secure;
 mod story;
+mod token;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -32,6 +33,7 @@ use next::Running;
 use payment::{Order, Scene};
 use secure::Secured;
 use story::Told;
+use token::DemoToken;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -50,7 +52,8 @@ struct Arguments {
     /// Print one JSON object a line; the last has the transfer's state.
     #[arg(long)]
     json: bool,
-    /// Have everybody use TLS, FSPs prove who they are by certificates, and all messages be signed.
+    /// Have everybody use TLS, FSPs prove who they are by certificates and access tokens, all messages be signed, and
+    /// keys be in a PKCS #11 token.
     #[arg(long)]
     secure: bool,
     /// Print the payment as a Mermaid sequence diagram.
@@ -93,6 +96,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         }
         return Ok(0);
     }
+    let token = arguments.secure.then(DemoToken::of_process).transpose()?;
     // Before anything is read or compiled, so that the screen is not empty.
     let (scheme, amount) = (arguments.scheme.display(), &arguments.amount);
     out::note(format_args!(
@@ -110,9 +114,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         Some(state) => state.clone(),
         None => temporary.path().join("state"),
     };
-    let secured = arguments
-        .secure
-        .then(|| Secured::copy(&given, &temporary.path().join("scheme")));
+    let copy = temporary.path().join("scheme");
+    let secured = token.map(|token| Secured::copy(&given, &copy, token));
     let secured = secured.transpose()?;
     let manifest = match &secured {
         None => given,
@@ -174,9 +177,15 @@ fn tell(
     if arguments.mermaid {
         out::text(diagram::of(&told))?;
     } else if arguments.json {
+        if let Some(secured) = secured {
+            secured.print_token(true)?;
+        }
         told.print_json(kept.as_ref())?;
     } else {
         told.print(arguments.columns())?;
+        if let Some(secured) = secured {
+            secured.print_token(false)?;
+        }
         let columns = arguments.columns();
         let running = Running {
             store: state,

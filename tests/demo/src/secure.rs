@@ -1,5 +1,5 @@
 //! `--secure`: the same scheme in a folder of its own where everybody uses TLS, FSPs prove who they are by
-//! certificates and access tokens, and all messages are signed.
+//! certificates and access tokens, all messages are signed, and components' keys are in a PKCS #11 token.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use rialto::client::Client;
 use rialto::host::Host;
 use rialto::operators::Caller;
+use rialto::out;
 use rialto_manifest::Manifest;
 use rialto_manifest::operator::Role;
 use rialto_simulator::FspSettings;
@@ -23,6 +24,7 @@ use rialto_simulator::secured;
 use serde_json::{Value, json};
 
 use crate::next::Asking;
+use crate::token::{DemoToken, PROVIDER};
 
 /// The scheme's documents; everything else in its folder is linked.
 const DOCUMENTS: [&str; 2] = ["rialto.toml", "scheme.toml"];
@@ -43,11 +45,12 @@ pub struct Secured {
     pki: SchemePki,
     signing: BTreeMap<String, KeyPair>,
     applications: OnceLock<BTreeMap<String, Application>>,
+    token: DemoToken,
 }
 
 impl Secured {
-    /// Make the copy in a new folder.
-    pub fn copy(manifest: &Manifest, folder: &Path) -> anyhow::Result<Self> {
+    /// Make the copy in a new folder. Its components' keys are in this token.
+    pub fn copy(manifest: &Manifest, folder: &Path, token: DemoToken) -> anyhow::Result<Self> {
         let from = fs::canonicalize(manifest.folder())?;
         fs::create_dir(folder).with_context(|| format!("making {}", folder.display()))?;
         for entry in fs::read_dir(&from)? {
@@ -72,8 +75,6 @@ impl Secured {
             fs::write(keys.join(format!("{id}.pem")), &pair.public)?;
             signing.insert(id.to_owned(), pair);
         }
-        let hub = KeyPair::generate(KeyKind::Rsa)?;
-        write_private(&folder.join("hub-signing.key"), &hub.private)?;
         // So that a reader can send messages by curl, in the name of either FSP.
         for (id, issued) in &pki.participants {
             let file = |kind: &str| secured::file(folder, &format!("{id}.{kind}"));
@@ -83,16 +84,19 @@ impl Secured {
         let document = folder.join(DOCUMENTS[0]);
         let text = fs::read_to_string(&document)?;
         let more = format!(
-            "\n[signatures]\nkeys = \"keys\"\nhub-key = \"hub-signing.key\"\n\n\
+            "\n[signatures]\nkeys = \"keys\"\n\
+             hub-key-provider = {{ provider = \"{PROVIDER}\", reference = \"secrets/hub.reference\" }}\n\n\
              [operators.{OPERATOR}]\nroles = [\"reader\", \"maker\", \"admin\"]\n\n\
              [operators.{APPROVER}]\nroles = [\"reader\", \"checker\"]\n"
         );
         fs::write(&document, text + &more)?;
+        token.serve(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
             pki,
             signing,
             applications: OnceLock::new(),
+            token,
         })
     }
 
@@ -131,6 +135,20 @@ impl Secured {
             applications.insert(id.clone(), application);
         }
         let _ = self.applications.set(applications);
+        Ok(())
+    }
+
+    /// What the token has: key pairs of two objects each.
+    pub fn print_token(&self, as_json: bool) -> anyhow::Result<()> {
+        let objects = self.token.objects()?;
+        if as_json {
+            out::json(&json!({ "token": { "kind": "pkcs11", "objects": objects } }))?;
+        } else {
+            let said = format_args!(
+                "\nThe keys that sign access tokens and the hub's messages are in a PKCS #11 token, which has {objects} objects."
+            );
+            out::line(said)?;
+        }
         Ok(())
     }
 

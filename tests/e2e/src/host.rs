@@ -1,7 +1,7 @@
 //! A host as a process of its own: start, kill, start again, and its command line.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -90,6 +90,8 @@ impl fmt::Display for CliOutput {
 /// A host that serves a scheme's folder. Dropping it kills it.
 pub struct RunningHost {
     folder: PathBuf,
+    /// Environment variables of each start.
+    variables: Vec<(String, OsString)>,
     child: Child,
     addresses: BTreeMap<String, String>,
     starts: u32,
@@ -101,7 +103,21 @@ impl RunningHost {
     /// # Errors
     /// When it ends or is not ready in time, with the end of its log.
     pub fn start(scheme: &TestScheme) -> anyhow::Result<Self> {
-        Self::of(scheme, command(scheme.path())?)
+        Self::start_with(scheme, &[])
+    }
+
+    /// The same, with these environment variables, also when it is started again.
+    ///
+    /// # Errors
+    /// As `start`.
+    pub fn start_with(scheme: &TestScheme, variables: &[(&str, &OsStr)]) -> anyhow::Result<Self> {
+        let owned = variables.iter();
+        let owned: Vec<_> = owned
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let mut host = Self::of(scheme, command(scheme.path(), &owned)?)?;
+        host.variables = owned;
+        Ok(host)
     }
 
     /// The same, under this umask.
@@ -125,6 +141,7 @@ impl RunningHost {
         compiled::keep(&scheme.state())?;
         Ok(Self {
             folder: folder.to_owned(),
+            variables: Vec::new(),
             child,
             addresses,
             starts: 1,
@@ -160,7 +177,7 @@ impl RunningHost {
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.kill()?;
         self.starts += 1;
-        let command = command(&self.folder)?;
+        let command = command(&self.folder, &self.variables)?;
         (self.child, self.addresses) = launch(&self.folder, command, self.starts)?;
         Ok(())
     }
@@ -173,7 +190,7 @@ impl RunningHost {
         self.kill()?;
         self.starts += 1;
         let log = File::create(log_path(&self.folder, self.starts)).context("making the log")?;
-        self.child = command(&self.folder)?
+        self.child = command(&self.folder, &self.variables)?
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -245,12 +262,13 @@ fn launch(
     }
 }
 
-/// The command of a host that serves this folder.
-fn command(folder: &Path) -> anyhow::Result<Command> {
+/// The command of a host that serves this folder, with these environment variables.
+fn command(folder: &Path, variables: &[(String, OsString)]) -> anyhow::Result<Command> {
     let mut command = Command::new(binaries::rialto()?);
     command
         .arg("serve")
         .arg(folder)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .env_remove("RIALTO_STATE")
         .stdin(Stdio::null());
     Ok(command)

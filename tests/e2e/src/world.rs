@@ -1,6 +1,7 @@
 //! A running host with the FSPs of its scheme, which live in this process and outlive the host.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,8 @@ pub struct WorldOptions {
     pub applications: bool,
     /// The public keys (PEM) of those whose messages all FSPs verify.
     pub verify_keys: BTreeMap<String, String>,
+    /// Environment variables of the host.
+    pub variables: Vec<(String, OsString)>,
 }
 
 impl Default for WorldOptions {
@@ -59,6 +62,7 @@ impl Default for WorldOptions {
             pki: None,
             applications: false,
             verify_keys: BTreeMap::new(),
+            variables: Vec::new(),
         }
     }
 }
@@ -92,7 +96,11 @@ impl World {
     /// # Errors
     /// When the host or an FSP does not start, or an association fails.
     pub async fn of(scheme: TestScheme, options: &WorldOptions) -> anyhow::Result<Self> {
-        let host = RunningHost::start(&scheme)?;
+        let variables = options.variables.iter();
+        let variables: Vec<(&str, &OsStr)> = variables
+            .map(|(name, value)| (name.as_str(), value.as_os_str()))
+            .collect();
+        let host = RunningHost::start_with(&scheme, &variables)?;
         if options.pki.is_some() || options.applications {
             host.approve_first_release()?;
         }

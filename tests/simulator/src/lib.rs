@@ -9,7 +9,7 @@
 //!   processes cost meanwhile.
 //! - [`ilp`], [`amount`], [`ids`], [`message`], [`headers`] and [`time`] are the pieces of
 //!   FSPIOP that an FSP needs; [`tls`] is its TLS, and [`pki`] an authority that certifies it;
-//!   [`secured`] makes a scheme use both.
+//!   [`secured`] makes a scheme use both. [`softhsm`] is a PKCS #11 token for the host's keys.
 //!
 //! Nothing here knows how the switch works inside: this crate depends on no host crate, so that
 //! it is an independent judge of the host.
@@ -34,6 +34,7 @@ pub mod ports;
 pub mod recorder;
 pub mod secured;
 pub mod sink;
+pub mod softhsm;
 pub mod text;
 pub mod time;
 pub mod tls;

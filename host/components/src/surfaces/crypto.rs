@@ -1,5 +1,6 @@
 //! `crypto`: verifies and makes signatures. Components never see the keys.
 
+use rialto_keys as keys;
 use rialto_signatures as signatures;
 
 use crate::bindings::rialto::host::crypto::{Algorithm, Host, Signed, Verdict};
@@ -36,12 +37,43 @@ impl Host for Guest {
 
     fn sign(&mut self, members: String, payload: String) -> wasmtime::Result<Option<Signed>> {
         self.turn()?;
+        if let Some(own) = self.identity.keys.own() {
+            return self.sign_at_provider(&own, &members, &payload).map(Some);
+        }
         let signed = self.identity.signers.sign(&members, payload.as_bytes());
         let signed = signed.map_err(|error| wasmtime::format_err!("`crypto.sign`: {error}"))?;
         Ok(signed.map(|signed| Signed {
             protected_header: signed.protected_header,
             signature: signed.signature,
         }))
+    }
+}
+
+impl Guest {
+    /// Sign with the host's own key at its provider. A signature that cannot be made fails the turn: without it the
+    /// message would leave unsigned.
+    fn sign_at_provider(
+        &mut self,
+        own: &keys::OwnKey,
+        members: &str,
+        payload: &str,
+    ) -> wasmtime::Result<Signed> {
+        let algorithm = match own.algorithm {
+            keys::Algorithm::Es256 => signatures::Algorithm::Es256,
+            _ => signatures::Algorithm::Rs256,
+        };
+        let unsigned = signatures::jws::unsigned(algorithm, members, payload.as_bytes())
+            .map_err(|error| wasmtime::format_err!("`crypto.sign`: {error}"))?;
+        let now = self.turn_ref()?.now().0;
+        let (reference, input) = (own.reference.clone(), unsigned.input.clone().into_bytes());
+        let signature = self.signs(keys::HOST, reference, now, input)?;
+        let signature = signature
+            .map_err(|error| wasmtime::format_err!("`crypto.sign`, with the hub's key: {error}"))?;
+        let signed = unsigned.signed(&signature);
+        Ok(Signed {
+            protected_header: signed.protected_header,
+            signature: signed.signature,
+        })
     }
 }
 

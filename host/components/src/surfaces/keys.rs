@@ -1,6 +1,11 @@
 //! `keys`: keys of a component's own. The component keeps references, and never sees a key.
 
+mod remote;
+
 use rialto_keys as keys;
+use zeroize::Zeroizing;
+
+use self::remote::Call;
 
 use crate::bindings::rialto::host::keys::{
     Algorithm, Attributes, HandedOut, Hash, Host, Key, KeyError, PinFormat, Provider, Purpose,
@@ -19,7 +24,24 @@ impl Guest {
     }
 
     /// Do a piece of work that makes a key.
-    fn makes<T>(&mut self, work: impl FnOnce(&keys::Keys, &str) -> T) -> wasmtime::Result<T> {
+    fn makes(
+        &mut self,
+        remote: Option<Call>,
+        work: impl FnOnce(&keys::Keys, &str) -> Result<keys::NewKey, keys::KeyError> + Send + 'static,
+    ) -> Answer<Key> {
+        self.counts_a_key()?;
+        let made = match remote {
+            Some(call) => self.remotely(&self.identity.name.clone(), call, work)?,
+            None => {
+                let identity = self.identity.clone();
+                self.deadline
+                    .without(|| work(&identity.keys, &identity.name))
+            }
+        };
+        Ok(made.map(Key::from).map_err(KeyError::from))
+    }
+
+    fn counts_a_key(&mut self) -> wasmtime::Result<()> {
         self.turn()?;
         self.keys_made += 1;
         if self.keys_made > KEYS_PER_CALL_MAX {
@@ -27,22 +49,80 @@ impl Guest {
                 "`keys` makes at most {KEYS_PER_CALL_MAX} keys in a call"
             ));
         }
-        let identity = self.identity.clone();
-        Ok(self
-            .deadline
-            .without(|| work(&identity.keys, &identity.name)))
+        Ok(())
     }
 
-    /// Do a piece of work with the component's keys.
-    fn uses<T>(&self, work: impl FnOnce(&keys::Keys, &str) -> T) -> wasmtime::Result<T> {
+    /// Do a piece of work with one of the component's keys, which makes bytes.
+    fn uses(
+        &mut self,
+        remote: Option<Call>,
+        work: impl FnOnce(&keys::Keys, &str) -> Result<Vec<u8>, keys::KeyError> + Send + 'static,
+    ) -> Answer<Vec<u8>> {
+        let owner = self.identity.name.clone();
+        Ok(self.used_by(&owner, remote, work)?.map_err(KeyError::from))
+    }
+
+    /// The same with a key of this owner.
+    fn used_by(
+        &mut self,
+        owner: &str,
+        remote: Option<Call>,
+        work: impl FnOnce(&keys::Keys, &str) -> Result<Vec<u8>, keys::KeyError> + Send + 'static,
+    ) -> wasmtime::Result<Result<Vec<u8>, keys::KeyError>> {
+        let Some(call) = remote else {
+            self.turn_ref()?;
+            return Ok(work(&self.identity.keys, owner));
+        };
+        let made = self.remotely(owner, call, |keys, owner| {
+            work(keys, owner).map(Zeroizing::new)
+        })?;
+        Ok(made.map(|bytes| bytes.to_vec()))
+    }
+
+    /// The signature of a message by a key of this owner.
+    pub(super) fn signs(
+        &mut self,
+        owner: &str,
+        reference: String,
+        now: u64,
+        message: Vec<u8>,
+    ) -> wasmtime::Result<Result<Vec<u8>, keys::KeyError>> {
+        let keys = &self.identity.keys;
+        let arguments = [&now.to_le_bytes()[..], &message];
+        let remote = Call::of_key((keys, owner), &reference, "sign", &arguments);
+        self.used_by(owner, remote, move |keys, owner| {
+            keys.sign(owner, &reference, now, &message)
+        })
+    }
+
+    /// Do a piece of work with the component's keys that asks no remote provider.
+    fn here<T>(&self, work: impl FnOnce(&keys::Keys, &str) -> T) -> wasmtime::Result<T> {
         self.turn_ref()?;
         Ok(work(&self.identity.keys, &self.identity.name))
+    }
+
+    /// The call of a remote provider that makes a key.
+    fn making(&self, provider: &str, operation: &str, arguments: &[&[u8]]) -> Option<Call> {
+        let identity = &self.identity;
+        let is_remote = identity.keys.is_remote(provider);
+        is_remote.then(|| Call::new(&identity.name, provider.to_owned(), operation, arguments))
+    }
+
+    /// The call of a remote provider that uses a key.
+    fn using(&self, reference: &str, operation: &str, arguments: &[&[u8]]) -> Option<Call> {
+        let identity = &self.identity;
+        Call::of_key(
+            (&identity.keys, &identity.name),
+            reference,
+            operation,
+            arguments,
+        )
     }
 }
 
 impl Host for Guest {
     fn providers(&mut self) -> wasmtime::Result<Vec<Provider>> {
-        self.uses(|keys, _| {
+        self.here(|keys, _| {
             let views = keys.providers().into_iter().map(|view| Provider {
                 name: view.name,
                 kind: view.kind.to_owned(),
@@ -53,8 +133,12 @@ impl Host for Guest {
     }
 
     fn generate(&mut self, provider: String, attributes: Attributes) -> Answer<Key> {
-        let made = self.makes(|keys, owner| keys.generate(owner, &provider, &attributes.into()))?;
-        Ok(made.map(Key::from).map_err(KeyError::from))
+        let attributes = keys::Attributes::from(attributes);
+        let said = format!("{attributes:?}");
+        let remote = self.making(&provider, "generate", &[said.as_bytes()]);
+        self.makes(remote, move |keys, owner| {
+            keys.generate(owner, &provider, &attributes)
+        })
     }
 
     fn load(
@@ -64,14 +148,21 @@ impl Host for Guest {
         unwraps: String,
         wrapped: Vec<u8>,
     ) -> Answer<Key> {
-        let attributes = attributes.into();
-        let made =
-            self.makes(|keys, owner| keys.load(owner, &provider, &attributes, &unwraps, &wrapped))?;
-        Ok(made.map(Key::from).map_err(KeyError::from))
+        let attributes = keys::Attributes::from(attributes);
+        let said = format!("{attributes:?}");
+        let arguments = [said.as_bytes(), unwraps.as_bytes(), &wrapped];
+        let remote = self.making(&provider, "load", &arguments);
+        self.makes(remote, move |keys, owner| {
+            keys.load(owner, &provider, &attributes, &unwraps, &wrapped)
+        })
     }
 
     fn hand_out(&mut self, algorithm: Algorithm, receiver: String) -> Answer<HandedOut> {
-        let made = self.makes(|keys, _| keys.hand_out(algorithm.into(), &receiver))?;
+        self.counts_a_key()?;
+        let identity = self.identity.clone();
+        let made = self
+            .deadline
+            .without(|| identity.keys.hand_out(algorithm.into(), &receiver));
         Ok(made
             .map(|made| HandedOut {
                 public_key: made.public_key,
@@ -82,13 +173,20 @@ impl Host for Guest {
 
     fn sign(&mut self, reference: String, message: Vec<u8>) -> Answer<Vec<u8>> {
         let now = self.now()?;
-        let signed = self.uses(|keys, owner| keys.sign(owner, &reference, now, &message))?;
+        let owner = self.identity.name.clone();
+        let signed = self.signs(&owner, reference, now, message)?;
         Ok(signed.map_err(KeyError::from))
     }
 
     fn verify(&mut self, reference: String, message: Vec<u8>, signature: Vec<u8>) -> Answer<bool> {
-        let verified =
-            self.uses(|keys, owner| keys.verify(owner, &reference, &message, &signature))?;
+        let remote = self.using(&reference, "verify", &[&message, &signature]);
+        let work = move |keys: &keys::Keys, owner: &str| {
+            keys.verify(owner, &reference, &message, &signature)
+        };
+        let verified = match remote {
+            Some(call) => self.remotely(&self.identity.name.clone(), call, work)?,
+            None => self.here(work)?,
+        };
         Ok(verified.map_err(KeyError::from))
     }
 
@@ -101,7 +199,7 @@ impl Host for Guest {
     ) -> Answer<bool> {
         let algorithm = algorithm.into();
         let verified =
-            self.uses(|keys, _| keys.verify_with(&public_key, algorithm, &message, &signature))?;
+            self.here(|keys, _| keys.verify_with(&public_key, algorithm, &message, &signature))?;
         Ok(verified.map_err(KeyError::from))
     }
 
@@ -112,9 +210,11 @@ impl Host for Guest {
         associated: Vec<u8>,
     ) -> Answer<Vec<u8>> {
         let now = self.now()?;
-        let sealed =
-            self.uses(|keys, owner| keys.encrypt(owner, &reference, now, &plaintext, &associated))?;
-        Ok(sealed.map_err(KeyError::from))
+        let arguments = [&now.to_le_bytes()[..], &plaintext, &associated];
+        let remote = self.using(&reference, "encrypt", &arguments);
+        self.uses(remote, move |keys, owner| {
+            keys.encrypt(owner, &reference, now, &plaintext, &associated)
+        })
     }
 
     fn decrypt(
@@ -123,9 +223,10 @@ impl Host for Guest {
         ciphertext: Vec<u8>,
         associated: Vec<u8>,
     ) -> Answer<Vec<u8>> {
-        let opened =
-            self.uses(|keys, owner| keys.decrypt(owner, &reference, &ciphertext, &associated))?;
-        Ok(opened.map_err(KeyError::from))
+        let remote = self.using(&reference, "decrypt", &[&ciphertext, &associated]);
+        self.uses(remote, move |keys, owner| {
+            keys.decrypt(owner, &reference, &ciphertext, &associated)
+        })
     }
 
     fn translate_pin(
@@ -147,7 +248,7 @@ impl Host for Guest {
         };
         let now = self.now()?;
         let translated =
-            self.uses(|keys, owner| keys.translate_pin(owner, now, from, to, &account, &block))?;
+            self.here(|keys, owner| keys.translate_pin(owner, now, from, to, &account, &block))?;
         Ok(translated.map_err(KeyError::from))
     }
 

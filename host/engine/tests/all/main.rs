@@ -9,6 +9,7 @@ mod expiry;
 mod fairness;
 mod memory_store;
 mod outbound_queues;
+mod outside;
 mod panics;
 mod simulation;
 mod spans;

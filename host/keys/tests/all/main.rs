@@ -5,4 +5,5 @@
 mod handed_out;
 mod keys;
 mod loading;
+mod remote;
 mod support;

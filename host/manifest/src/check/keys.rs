@@ -44,6 +44,34 @@ pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mu
     }
 }
 
+/// The key that signs the scheme's messages is in one place, and its provider exists.
+pub(super) fn hub_key(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let signatures = &document.value.signatures;
+    let Some(wanted) = &signatures.hub_key_provider else {
+        return;
+    };
+    let path = "signatures/hub-key-provider";
+    if signatures.hub_key.is_some() {
+        document.problem(
+            problems,
+            path,
+            Code::Contradiction,
+            "the key that signs the scheme's messages is either in the file `hub-key` or at a provider".to_owned(),
+            "Leave `hub-key` or `hub-key-provider` out.",
+        );
+    }
+    let keys = &document.value.keys;
+    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
+        document.problem(
+            problems,
+            &format!("{path}/provider"),
+            Code::UnknownName,
+            format!("`{}` is no provider of keys", wanted.provider),
+            "Name one of [keys.providers], or add it there.",
+        );
+    }
+}
+
 /// What a token needs.
 fn token(
     document: &Document<OperatorFile>,

@@ -12,7 +12,7 @@ use rialto_tests::office::{Office, Said};
 use rialto_tests::{RunningHost, TestScheme};
 use serde_json::{Value, json};
 
-const PEOPLE: &[(&str, &str)] = &[
+pub const PEOPLE: &[(&str, &str)] = &[
     ("anna", r#""admin", "reader""#),
     ("ben", r#""admin", "checker""#),
     ("maya", r#""maker""#),
@@ -20,16 +20,22 @@ const PEOPLE: &[(&str, &str)] = &[
     ("logging", r#""context""#),
 ];
 
-struct Scene {
-    office: Office,
-    host: RunningHost,
-    scheme: TestScheme,
+/// A host and its operators.
+pub struct Scene {
+    pub office: Office,
+    pub host: RunningHost,
+    pub scheme: TestScheme,
     seen: BTreeSet<String>,
 }
 
 impl Scene {
     fn of(scheme: TestScheme) -> Self {
         let host = RunningHost::start(&scheme).unwrap();
+        Self::at(scheme, host)
+    }
+
+    /// The scene of a host that runs.
+    pub fn at(scheme: TestScheme, host: RunningHost) -> Self {
         let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
         let office = Office::of(&scheme, &host, &names).unwrap();
         Self {
@@ -47,7 +53,7 @@ impl Scene {
     }
 
     /// What is answered with success.
-    async fn done(&mut self, who: &str, path: &str, body: Value) -> Value {
+    pub async fn done(&mut self, who: &str, path: &str, body: Value) -> Value {
         let said = self.office.post(who, path, &body).await.unwrap();
         assert!((200..300).contains(&said.status), "{path}: {said:?}");
         let row = path.split('/').nth(1).unwrap_or_default();
@@ -55,12 +61,12 @@ impl Scene {
         said.body
     }
 
-    async fn asked(&self, who: &str, path: &str, body: Value) -> Said {
+    pub async fn asked(&self, who: &str, path: &str, body: Value) -> Said {
         self.office.post(who, path, &body).await.unwrap()
     }
 
     /// A key of `audit`, by the path that makes such keys.
-    async fn key(&mut self, path: &str, usage: &str, algorithm: &str) -> Value {
+    pub async fn key(&mut self, path: &str, usage: &str, algorithm: &str) -> Value {
         let definition = self.definition(usage, algorithm).await;
         self.done("anna", path, json!({ "definition": definition }))
             .await
@@ -90,7 +96,7 @@ impl Scene {
 }
 
 /// What OpenSSL says, or does.
-fn openssl(folder: &Path, arguments: &[&str]) -> String {
+pub fn openssl(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("openssl")
         .args(arguments)
         .current_dir(folder)
@@ -121,11 +127,11 @@ fn wrapped(folder: &Path, unwraps: &Value, secret: &[u8]) -> Vec<u8> {
     parts.concat()
 }
 
-fn text(value: &Value) -> &str {
+pub fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-fn bytes(value: &Value) -> Vec<u8> {
+pub fn bytes(value: &Value) -> Vec<u8> {
     STANDARD.decode(text(value)).unwrap()
 }
 

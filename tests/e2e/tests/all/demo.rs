@@ -67,6 +67,9 @@ fn secure_demonstration_pays_with_certificates_and_signatures() {
     let lines = output.stdout.lines();
     let lines: Vec<Value> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.last().unwrap()["transferState"], "COMMITTED");
+    // Two pairs of keys: one signs access tokens, one the hub's messages.
+    let token = lines.iter().find(|line| line.get("token").is_some());
+    assert_eq!(token.unwrap()["token"]["objects"], 4);
     let sent = |method: &str, from: &str| {
         let found = lines
             .iter()

@@ -74,6 +74,9 @@ pub struct Bank {
     /// Runs once, in the middle of the next reminder's turn.
     #[allow(clippy::type_complexity, reason = "what a test wants to happen")]
     pub amid_reminder: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Runs at the begin of each turn of a note.
+    #[allow(clippy::type_complexity, reason = "what a test wants to happen")]
+    pub amid_note: Mutex<Option<Box<dyn Fn(&mut Turn) -> Result<(), Interrupt> + Send>>>,
     /// Components whose deliveries all fail.
     pub broken: Mutex<HashSet<String>>,
     /// What was told in events `noted`, and to which component, in this order.
@@ -180,6 +183,9 @@ impl Bank {
         }
         match &*delivery.function {
             "noted" => {
+                if let Some(amid) = &*self.amid_note.lock() {
+                    amid(turn)?;
+                }
                 let what = String::from_utf8(delivery.payload.encode()).unwrap();
                 if what.starts_with("poison") {
                     return Err(Interrupt::Misuse("it is poison".into()));

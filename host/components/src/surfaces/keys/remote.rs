@@ -1,0 +1,144 @@
+//! Calls of remote providers: the turn does not wait for them, and runs again with the answer.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rialto_engine::outside::{BeginCall, CallHash, OutsideAnswer};
+use rialto_keys::{KeyError, Keys, NewKey};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use crate::guest::Guest;
+
+/// What a provider answers: what a component gets, in a form that can be kept until then.
+pub(super) trait Value: Clone + Send + Sync + 'static {
+    /// The reference of a key that was made, to be destroyed if nobody keeps it.
+    fn made(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Value for bool {}
+
+impl Value for Zeroizing<Vec<u8>> {}
+
+impl Value for NewKey {
+    fn made(&self) -> Option<&str> {
+        Some(&self.reference)
+    }
+}
+
+/// A call of a remote provider.
+pub(super) struct Call {
+    provider: String,
+    hash: CallHash,
+}
+
+impl Call {
+    /// The call of this provider by a component. The operation and its arguments tell it from others of the turn.
+    pub fn new(owner: &str, provider: String, operation: &str, arguments: &[&[u8]]) -> Self {
+        let mut hash = Sha256::new();
+        let about = [owner, &provider, operation].map(str::as_bytes);
+        for part in about.iter().chain(arguments) {
+            // So that two lists of arguments are not the same bytes.
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let hash = hash.finalize().into();
+        Self { provider, hash }
+    }
+
+    /// The same for the provider of a key. None if the key is not at a remote provider.
+    pub fn of_key(
+        (keys, owner): (&Keys, &str),
+        reference: &str,
+        operation: &str,
+        arguments: &[&[u8]],
+    ) -> Option<Self> {
+        let provider = keys.remote_provider(reference)?;
+        let arguments: Vec<&[u8]> = [reference.as_bytes()]
+            .into_iter()
+            .chain(arguments.iter().copied())
+            .collect();
+        Some(Self::new(owner, provider, operation, &arguments))
+    }
+}
+
+/// The answer to a call.
+struct Answer<T: Value> {
+    outcome: Result<T, KeyError>,
+    /// Whether a turn that got it was executed.
+    is_kept: AtomicBool,
+    keys: Keys,
+    owner: String,
+    provider: String,
+}
+
+impl<T: Value> OutsideAnswer for Answer<T> {
+    fn executed(&self) {
+        self.is_kept.store(true, Ordering::Release);
+    }
+}
+
+impl<T: Value> Drop for Answer<T> {
+    /// Destroy a key that was made for a turn that had no effect.
+    fn drop(&mut self) {
+        if self.is_kept.load(Ordering::Acquire) {
+            return;
+        }
+        let Some(reference) = self.outcome.as_ref().ok().and_then(Value::made) else {
+            return;
+        };
+        let (owner, reference) = (self.owner.clone(), reference.to_owned());
+        let (component, provider) = (self.owner.clone(), self.provider.clone());
+        self.keys.call_outside(
+            &self.provider,
+            move |keys| keys.destroy(&owner, &reference),
+            move |destroyed| {
+                if let Err(error) = destroyed {
+                    tracing::error!(component, provider, %error, "a key that was made for a turn without an effect could not be destroyed, and stays at its provider");
+                }
+            },
+        );
+    }
+}
+
+impl Guest {
+    /// The outcome of a piece of work of a remote provider with keys of this owner. The turn is interrupted until it is there.
+    pub(super) fn remotely<T: Value>(
+        &mut self,
+        owner: &str,
+        call: Call,
+        work: impl FnOnce(&Keys, &str) -> Result<T, KeyError> + Send + 'static,
+    ) -> wasmtime::Result<Result<T, KeyError>> {
+        let Call { provider, hash } = call;
+        let identity = self.identity.clone();
+        let keys = (*identity.keys).clone();
+        let owner = owner.to_owned();
+        let begin: BeginCall = Box::new(move |answered| {
+            let (of, at, with) = (owner.clone(), provider.clone(), keys.clone());
+            keys.call_outside(
+                &provider,
+                move |keys| work(keys, &owner),
+                move |outcome| {
+                    answered.with(Arc::new(Answer {
+                        outcome,
+                        is_kept: AtomicBool::new(false),
+                        keys: with,
+                        owner: of,
+                        provider: at,
+                    }));
+                },
+            );
+        });
+        let answer = self.turn()?.outside(hash, begin)?;
+        let answer: &dyn Any = &*answer;
+        match answer.downcast_ref::<Answer<T>>() {
+            Some(answer) => Ok(answer.outcome.clone()),
+            None => Err(wasmtime::format_err!(
+                "an answer of a provider of keys has another type than its operation"
+            )),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Calls of services outside the host, such as a hardware security module, whose answers may take long.
+//!
+//! A turn holds locks, so it must not wait for such a service. Instead:
+//!
+//! | Step | What happens |
+//! | --- | --- |
+//! | 1 | The handler asks for an answer ([`Turn::outside`]) and is interrupted, because there is none yet. |
+//! | 2 | The engine undoes the turn, which then holds nothing, and begins the call. |
+//! | 3 | The answer comes. The turn runs again from its beginning, and the handler gets the answer. |
+//!
+//! All runs of the turn see the same instant and the same random bytes, so the handler asks the same again. If
+//! it asks something else, because documents have changed, the answers from there on are forgotten. So no
+//! call is made twice for one request. A delivery that is retried after a failure makes its calls again.
+//!
+//! The answers are in memory only. After a crash nobody knows them, and nothing of the turn is on disk.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::engine::{Engine, WeakEngine};
+use crate::queue::Job;
+use crate::stimulus::Failure;
+use crate::time::Timestamp;
+use crate::turn::{Interrupt, Turn};
+use crate::validate::conflict_now;
+
+/// Calls of one turn.
+const CALLS_MAX: usize = 16;
+/// Random bytes that a turn with calls may draw.
+const DRAWN_BYTES_MAX: usize = 64 * 1024;
+
+/// Identifies a call among those of its turn: a hash of the operation and its arguments.
+pub type CallHash = [u8; 32];
+
+/// An answer, of a type that only the handler knows. The engine drops an answer that no turn needs any more.
+pub trait OutsideAnswer: Any + Send + Sync {
+    /// A turn that got the answer has been executed.
+    fn executed(&self) {}
+}
+
+/// Begins a call. It must not block: the answer is given later, by any thread.
+pub type BeginCall = Box<dyn FnOnce(Answered) + Send>;
+
+/// What a job remembers of the runs of its turn.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// The instant of the first run that made a call.
+    now: Option<Timestamp>,
+    /// The random bytes that were drawn, in order.
+    drawn: Vec<u8>,
+    answers: Vec<(CallHash, Arc<dyn OutsideAnswer>)>,
+}
+
+/// The calls of a turn that runs.
+#[derive(Default)]
+pub(crate) struct Calls {
+    remembered: Remembered,
+    /// Calls that this run has made so far.
+    made: usize,
+    /// Bytes of `drawn` that this run has drawn so far.
+    drawn: usize,
+    /// Whether more random bytes were drawn than are remembered.
+    forgets: bool,
+    /// The call without an answer that has interrupted the turn.
+    begins: Option<(CallHash, BeginCall)>,
+}
+
+impl Calls {
+    /// The calls of a turn that runs again.
+    pub fn again(remembered: Remembered) -> Self {
+        Self {
+            remembered,
+            ..Self::default()
+        }
+    }
+
+    /// The instant of all runs of the turn, if it has made a call before.
+    pub fn now(&self) -> Option<Timestamp> {
+        self.remembered.now
+    }
+
+    /// Whether the turn waits for an answer.
+    pub fn waits(&self) -> bool {
+        self.begins.is_some()
+    }
+
+    /// What the turn's next run must know. Nothing if no call was made.
+    pub fn remembered(self) -> Remembered {
+        if self.remembered.now.is_none() {
+            return Remembered::default();
+        }
+        self.remembered
+    }
+
+    /// Tell the answers that the turn has got that it has been executed.
+    pub fn executed(&self) {
+        for (_, answer) in self.remembered.answers.iter().take(self.made) {
+            answer.executed();
+        }
+    }
+
+    /// Fill with the random bytes of the runs before. The rest is filled by `fresh`.
+    pub fn draw(&mut self, bytes: &mut [u8], fresh: impl FnOnce(&mut [u8])) {
+        let known = &self.remembered.drawn[self.drawn..];
+        let (before, after) = bytes.split_at_mut(known.len().min(bytes.len()));
+        before.copy_from_slice(&known[..before.len()]);
+        self.drawn += before.len();
+        fresh(after);
+        if self.drawn + after.len() > DRAWN_BYTES_MAX {
+            self.forgets = true;
+        } else {
+            self.remembered.drawn.extend_from_slice(after);
+            self.drawn += after.len();
+        }
+    }
+
+    /// The answer to the next call, if it is there. Otherwise the call is to begin.
+    fn answer(
+        &mut self,
+        now: Timestamp,
+        hash: CallHash,
+        begin: BeginCall,
+    ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
+        let nth = self.made;
+        if let Some((known, answer)) = self.remembered.answers.get(nth) {
+            if *known == hash {
+                self.made += 1;
+                return Ok(answer.clone());
+            }
+            self.remembered.answers.truncate(nth);
+        }
+        if nth >= CALLS_MAX {
+            return Err(Interrupt::Misuse(format!(
+                "a turn may make {CALLS_MAX} calls of services outside the host and this one wants more"
+            )));
+        }
+        if self.forgets {
+            return Err(Interrupt::Misuse(format!(
+                "a turn that calls services outside the host may draw {DRAWN_BYTES_MAX} random bytes and this one has drawn more"
+            )));
+        }
+        // What was drawn by earlier runs and not by this one is not drawn again in the same order.
+        self.remembered.drawn.truncate(self.drawn);
+        self.remembered.now = Some(now);
+        self.begins = Some((hash, begin));
+        Err(Interrupt::Outside)
+    }
+}
+
+impl Turn {
+    /// The answer of a service outside the host. If it is not there yet, the handler must return at once; the
+    /// engine then calls `begin`, and runs the turn again when the answer is there.
+    ///
+    /// # Errors
+    /// [`Interrupt::Outside`] while there is no answer. [`Interrupt::Misuse`] when the turn makes too many calls.
+    pub fn outside(
+        &mut self,
+        hash: CallHash,
+        begin: BeginCall,
+    ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
+        let now = self.now;
+        self.calls.answer(now, hash, begin)
+    }
+}
+
+/// Takes the answer of a call. If it is dropped without one, the turn fails.
+#[must_use = "without an answer the turn fails"]
+pub struct Answered {
+    engine: WeakEngine,
+    waiting: Option<(Box<Job>, CallHash)>,
+}
+
+impl Answered {
+    /// Run the turn again with this answer.
+    pub fn with(mut self, answer: Arc<dyn OutsideAnswer>) {
+        if let Some((mut job, hash)) = self.waiting.take() {
+            job.remembered.answers.push((hash, answer));
+            self.engine.ended("the answer of a call", |engine| {
+                if let Err(job) = engine.shared.queue.push_first_if_open(job) {
+                    engine.turn_away(job);
+                }
+            });
+        }
+    }
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        if let Some((job, _)) = self.waiting.take() {
+            self.engine.ended("a call without an answer", |engine| {
+                let failure = Failure::Handler {
+                    component: job.stimulus.component().clone(),
+                    reason: "a service outside the host was called and gave no answer".into(),
+                };
+                engine.fail(None, job, failure, 0);
+            });
+        }
+    }
+}
+
+impl WeakEngine {
+    /// Do what follows the end of a call, on the thread of the service.
+    fn ended(&self, what: &str, then: impl FnOnce(&Engine)) {
+        let Some(engine) = self.get() else { return };
+        engine.shared.outside.fetch_sub(1, Ordering::Relaxed);
+        engine.shared.guarded(what, || then(&engine));
+    }
+}
+
+impl Engine {
+    /// Undo a turn that needs an answer from outside, and begin the call.
+    pub(crate) fn call_outside(&self, mut turn: Turn, mut job: Box<Job>) {
+        // What a turn asks for after outdated reads is not to be done.
+        if let Some(conflict) = conflict_now(&self.shared, &turn) {
+            return self.interrupted(turn, job, conflict);
+        }
+        let mut calls = std::mem::take(&mut turn.calls);
+        let Some((hash, begin)) = calls.begins.take() else {
+            unreachable!("turn {} waits for a call that does not begin", turn.id);
+        };
+        job.remembered = calls.remembered();
+        // Its locks are released before the call begins.
+        drop(turn);
+        let counters = &self.shared.counters;
+        counters.outside_calls.fetch_add(1, Ordering::Relaxed);
+        self.shared.outside.fetch_add(1, Ordering::Relaxed);
+        begin(Answered {
+            engine: self.weak(),
+            waiting: Some((job, hash)),
+        });
+    }
+}

@@ -1,0 +1,129 @@
+//! The threads that call a remote provider, so that nobody else waits for it.
+//!
+//! A turn must not wait, and a slow provider must not take the threads of another. So each remote provider has
+//! threads and a queue of its own. Both have a bound: what comes beyond it, or waits longer than one call may
+//! last, is refused.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::error::KeyError;
+use crate::provider::Provider;
+
+/// Calls that may wait, for each that runs.
+const WAITING_PER_CALL_MAX: usize = 32;
+
+/// A call. It gets the reason if it is refused.
+type Call = Box<dyn FnOnce(Option<KeyError>) + Send>;
+
+/// The threads of one provider. They start when there is something to do, and end with this value.
+pub(crate) struct Callers(Arc<Queue>);
+
+struct Queue {
+    name: String,
+    threads_max: usize,
+    patience: Duration,
+    state: Mutex<State>,
+    /// Notified when a call comes, and when the queue is closed.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<(Instant, Call)>,
+    threads: usize,
+    /// Threads that wait for a call.
+    idle: usize,
+    is_closed: bool,
+}
+
+impl Callers {
+    /// No thread yet.
+    pub fn of(name: &str, provider: &dyn Provider) -> Self {
+        Self(Arc::new(Queue {
+            name: name.to_owned(),
+            threads_max: provider.calls_at_once().max(1),
+            patience: provider.timeout(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }))
+    }
+
+    /// Run a call on a thread, or refuse it here.
+    pub fn submit(&self, call: Call) {
+        if let Err((call, why)) = self.enqueue(call) {
+            let name = &self.0.name;
+            call(Some(KeyError::ProviderAway(format!(
+                "the provider `{name}` {why}"
+            ))));
+        }
+    }
+
+    fn enqueue(&self, call: Call) -> Result<(), (Call, String)> {
+        let mut state = self.0.state.lock();
+        let waiting_max = self.0.threads_max * WAITING_PER_CALL_MAX;
+        if state.waiting.len() >= waiting_max {
+            return Err((call, format!("has {waiting_max} calls that wait")));
+        }
+        // Each idle thread takes one of the waiting calls.
+        if state.idle <= state.waiting.len() && state.threads < self.0.threads_max {
+            let queue = self.0.clone();
+            let thread = std::thread::Builder::new().name(format!("keys-{}", self.0.name));
+            match thread.spawn(move || queue.serve()) {
+                Ok(_) => state.threads += 1,
+                Err(error) if state.threads == 0 => {
+                    return Err((call, format!("has no thread: {error}")));
+                }
+                Err(error) => {
+                    tracing::warn!(provider = self.0.name, %error, "no more threads for calls of a provider of keys")
+                }
+            }
+        }
+        state.waiting.push_back((Instant::now(), call));
+        self.0.changed.notify_one();
+        Ok(())
+    }
+}
+
+impl Drop for Callers {
+    /// The last reference may be on one of the threads, so none of them is waited for.
+    fn drop(&mut self) {
+        self.0.state.lock().is_closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn serve(&self) {
+        while let Some((since, call)) = self.next() {
+            let late = since.elapsed() > self.patience;
+            let refused = late.then(|| {
+                KeyError::ProviderAway(format!(
+                    "the provider `{}` had no free session for {} ms",
+                    self.name,
+                    self.patience.as_millis()
+                ))
+            });
+            call(refused);
+        }
+    }
+
+    fn next(&self) -> Option<(Instant, Call)> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(call) = state.waiting.pop_front() {
+                return Some(call);
+            }
+            if state.is_closed {
+                state.threads -= 1;
+                return None;
+            }
+            state.idle += 1;
+            self.changed.wait(&mut state);
+            state.idle -= 1;
+        }
+    }
+}

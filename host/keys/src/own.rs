@@ -1,0 +1,51 @@
+//! The key of the host itself, which signs what leaves in its name. It is a key like those of components, of an owner
+//! that no component can be.
+
+use crate::attributes::{Algorithm, Attributes, Purpose};
+use crate::error::KeyError;
+use crate::keys::{Keys, NewKey};
+
+/// The owner of the host's own key. Names of components have no colon.
+pub const HOST: &str = "rialto:host";
+
+/// The host's own key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnKey {
+    /// Its reference.
+    pub reference: String,
+    /// ES256 or RS256.
+    pub algorithm: Algorithm,
+}
+
+impl Keys {
+    /// Make a key of the host, which signs by this algorithm and has no end. It waits for the provider.
+    ///
+    /// # Errors
+    /// As [`Keys::generate`].
+    pub fn make_own(&self, provider: &str, algorithm: Algorithm) -> Result<NewKey, KeyError> {
+        let attributes = Attributes {
+            label: "messages of the hub".to_owned(),
+            purpose: Purpose::Sign,
+            algorithm,
+            not_after: None,
+        };
+        self.outside_turns().generate(HOST, provider, &attributes)
+    }
+
+    /// These keys, with the host's own of this reference.
+    ///
+    /// # Errors
+    /// When the reference is not one of a key of the host that signs by ES256 or RS256.
+    pub fn with_own(self, reference: &str) -> Result<Self, KeyError> {
+        let attributes = self.attributes(HOST, reference)?;
+        match attributes.algorithm {
+            algorithm @ (Algorithm::Es256 | Algorithm::Rs256) => Ok(self.signing_as(OwnKey {
+                reference: reference.to_owned(),
+                algorithm,
+            })),
+            other => Err(KeyError::Unsupported(format!(
+                "a key of the algorithm {other:?} does not sign messages"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Calls of remote providers from turns: on threads of the provider, within bounds, and never by the turn itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rialto_keys::{
+    Algorithm, Attributes, HOST, Key, KeyError, Keys, Made, MasterKeys, Provider, Software,
+    Unwrapping,
+};
+
+use crate::support::{NOW, OWNER, attributes};
+
+const AWAY: &str = "away";
+
+/// The provider in software as if it were elsewhere. It makes a key when the test says so.
+struct Remote {
+    timeout: Duration,
+    may_make: Mutex<Receiver<()>>,
+}
+
+impl Provider for Remote {
+    fn kind(&self) -> &'static str {
+        "remote"
+    }
+
+    fn algorithms(&self) -> Vec<Algorithm> {
+        Vec::new()
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn calls_at_once(&self) -> usize {
+        1
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn generate(&self, attributes: &Attributes) -> Result<Made, KeyError> {
+        let _no_more_tests = self.may_make.lock().recv();
+        Software.generate(attributes)
+    }
+
+    fn load(
+        &self,
+        attributes: &Attributes,
+        unwraps: Unwrapping<'_>,
+        wrapped: &[u8],
+    ) -> Result<Made, KeyError> {
+        Software.load(attributes, unwraps, wrapped)
+    }
+
+    fn open(&self, attributes: &Attributes, material: &[u8]) -> Result<Box<dyn Key>, KeyError> {
+        Software.open(attributes, material)
+    }
+}
+
+/// Keys with a remote provider, and what lets it make one.
+fn remote(timeout: Duration) -> (Keys, std::sync::mpsc::Sender<()>) {
+    let (make, may_make) = channel();
+    let provider: Arc<dyn Provider> = Arc::new(Remote {
+        timeout,
+        may_make: Mutex::new(may_make),
+    });
+    let masters = MasterKeys::of_bytes(&[9; 32]).unwrap();
+    let providers = BTreeMap::from([(AWAY.to_owned(), provider)]);
+    (Keys::new(masters, providers), make)
+}
+
+/// Ask for a key, and get its reference when it is there.
+fn asked(keys: &Keys) -> Receiver<Result<String, KeyError>> {
+    let (told, answer) = channel();
+    keys.call_outside(
+        AWAY,
+        |keys| keys.generate(OWNER, AWAY, &attributes(Algorithm::Es256)),
+        move |made| {
+            let _gone = told.send(made.map(|made| made.reference));
+        },
+    );
+    answer
+}
+
+fn away(answer: &Receiver<Result<String, KeyError>>) -> String {
+    match answer.recv().unwrap() {
+        Err(KeyError::ProviderAway(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn turn_does_not_call_a_remote_provider_itself() {
+    let (keys, make) = remote(Duration::MAX);
+    let within = keys.generate(OWNER, AWAY, &attributes(Algorithm::Es256));
+    assert!(matches!(within, Err(KeyError::Unsupported(_))));
+    let answer = asked(&keys);
+    assert!(answer.try_recv().is_err(), "it waits elsewhere");
+    make.send(()).unwrap();
+    let reference = answer.recv().unwrap().unwrap();
+    assert_eq!(keys.remote_provider(&reference).as_deref(), Some(AWAY));
+    assert_eq!(keys.remote_provider("nothing"), None);
+    assert!(matches!(
+        keys.sign(OWNER, &reference, NOW, b"m"),
+        Err(KeyError::Unsupported(_))
+    ));
+    let (told, signed) = channel();
+    keys.call_outside(
+        AWAY,
+        move |keys| keys.sign(OWNER, &reference, NOW, b"m"),
+        move |outcome| told.send(outcome).unwrap(),
+    );
+    assert_eq!(signed.recv().unwrap().unwrap().len(), 64);
+}
+
+#[test]
+fn calls_beyond_the_queue_are_refused_at_once() {
+    let (keys, make) = remote(Duration::MAX);
+    // One runs or is about to, and 32 wait.
+    let mut answers: Vec<_> = (0..34).map(|_| asked(&keys)).collect();
+    let refused = answers.iter().filter_map(|answer| answer.try_recv().ok());
+    let refused: Vec<_> = refused.collect();
+    assert!((1..=2).contains(&refused.len()), "{refused:?}");
+    for outcome in refused {
+        let Err(KeyError::ProviderAway(why)) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!(why, "the provider `away` has 32 calls that wait");
+    }
+    for _ in 0..34 {
+        make.send(()).unwrap();
+    }
+    // The refused ones have told already.
+    let made = answers.drain(..).filter_map(|answer| answer.recv().ok());
+    assert!(made.filter(Result::is_ok).count() >= 32);
+}
+
+#[test]
+fn call_that_waited_too_long_does_not_reach_the_provider() {
+    let (keys, make) = remote(Duration::ZERO);
+    let late = asked(&keys);
+    assert!(away(&late).contains("no free session for 0 ms"));
+    drop(make);
+}
+
+#[test]
+fn call_under_way_ends_although_nobody_has_the_keys_any_more() {
+    let (keys, make) = remote(Duration::MAX);
+    let answer = asked(&keys);
+    drop(keys);
+    make.send(()).unwrap();
+    assert!(answer.recv().unwrap().is_ok());
+}
+
+#[test]
+fn key_of_the_host_is_no_component_s() {
+    let (keys, make) = remote(Duration::MAX);
+    make.send(()).unwrap();
+    let own = keys.make_own(AWAY, Algorithm::Rs256).unwrap();
+    let theirs = keys.outside_turns().sign(OWNER, &own.reference, NOW, b"m");
+    assert!(matches!(theirs, Err(KeyError::NoKey(_))));
+    make.send(()).unwrap();
+    let component = asked(&keys).recv().unwrap().unwrap();
+    assert!(keys.clone().with_own(&component).is_err());
+    let keys = keys.with_own(&own.reference).unwrap();
+    assert_eq!(keys.own().unwrap().algorithm, Algorithm::Rs256);
+    let signed = keys.outside_turns().sign(HOST, &own.reference, NOW, b"m");
+    assert_eq!(signed.unwrap().len(), 384);
+    make.send(()).unwrap();
+    let curve = keys.make_own(AWAY, Algorithm::Es384).unwrap();
+    assert!(matches!(
+        keys.with_own(&curve.reference),
+        Err(KeyError::Unsupported(_))
+    ));
+}
