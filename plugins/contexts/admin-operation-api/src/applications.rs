@@ -125,9 +125,7 @@ pub fn answer(
         }
         "revokeApplication" => {
             // To stop somebody must be quick: either role will do.
-            caller
-                .needs(Role::Checker)
-                .or_else(|_| caller.needs(Role::Maker))?;
+            caller.needs_one_of(&[Role::Maker, Role::Checker])?;
             told(world.revoke(id, &caller.name), id)
         }
         "listApplications" => {

@@ -91,13 +91,20 @@ impl NoticeDocument {
             privileges_changed::Kind::PublicKey => "public-key",
         };
         let (summary, maker, checker) = (event.summary, event.maker, event.checker);
+        // Nobody approves what they asked for themselves: so this needed no second operator.
+        let (state, how) = if maker == checker {
+            ("DONE", format!("{maker} did it alone"))
+        } else {
+            let how = format!("{maker} asked for it, {checker} approved it");
+            ("APPROVED", how)
+        };
         Self {
             audience: OPERATORS.to_owned(),
             request: Some(event.request),
             kind: kind.to_owned(),
             participant: None,
-            state: "APPROVED".to_owned(),
-            message: format!("{summary}: {maker} asked for it, {checker} approved it"),
+            state: state.to_owned(),
+            message: format!("{summary}: {how}"),
             at: event.changed_at,
         }
     }
@@ -179,6 +186,24 @@ mod tests {
         assert_eq!(notice.id(), "operators/0000000000007/r/APPROVED");
         let sent = notice.to_webhook("http://127.0.0.1:9/hook");
         assert_eq!(sent.subject, "request:r");
+    }
+
+    #[test]
+    fn notice_of_a_revoked_key_names_the_one_operator() {
+        let notice = NoticeDocument::of_privileges(privileges_changed::Event {
+            request: "r".to_owned(),
+            kind: privileges_changed::Kind::PublicKey,
+            about: "key/context/switch".to_owned(),
+            summary: "context/switch loses the public key r".to_owned(),
+            maker: "maya".to_owned(),
+            checker: "maya".to_owned(),
+            changed_at: 7,
+        });
+        assert_eq!(
+            notice.message,
+            "context/switch loses the public key r: maya did it alone"
+        );
+        assert_eq!(notice.id(), "operators/0000000000007/r/DONE");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! | Who | May |
 //! |---|---|
 //! | `reader` | see privileges, roles, who has them, public keys, changes |
-//! | `maker`, `checker` | ask for changes, and decide them; revoke a key |
+//! | `maker`, `checker` | ask for changes and withdraw one's own, and decide them; either revokes a key |
 //! | `context` | ask whether somebody may do something |
 
 use rialto_sdk::documents::{Collection, Range};
@@ -28,9 +28,10 @@ const COMPONENTS_MAX: u32 = 1_000;
 /// Answer a request.
 pub fn answer<W: World>(world: &mut W, caller: &Caller, request: &Request) -> Answer {
     let answered = match request.operation_id.as_str() {
-        "askAuthorizationChange" | "decideAuthorizationChange" | "revokePublicKey" => {
-            changed(world, caller, request)
-        }
+        "askAuthorizationChange"
+        | "decideAuthorizationChange"
+        | "withdrawAuthorizationChange"
+        | "revokePublicKey" => changed(world, caller, request),
         "authorizeToken" | "authenticateByKey" | "authorizeTransaction" => {
             asked(world, caller, request)
         }
@@ -42,15 +43,18 @@ pub fn answer<W: World>(world: &mut W, caller: &Caller, request: &Request) -> An
 fn look(world: &mut impl World, caller: &Caller, request: &Request) -> Result<Answer, Problem> {
     caller.needs(Needed::Reader)?;
     match request.operation_id.as_str() {
-        "listPrivileges" => list(world, request, &PUBLISHED),
+        "listPrivileges" => list(world, request, &PUBLISHED, |these| these),
         "listRoles" => roles(world),
         "getRole" => {
             let name = parameter(&request.path_parameters, "role").unwrap_or_default();
             Ok(Answer::json(200, &role(world, name)?))
         }
-        "listRoleAssignments" => list(world, request, &ASSIGNMENTS),
-        "listPublicKeys" => list(world, request, &PUBLIC_KEYS),
-        "listAuthorizationChanges" => list(world, request, &CHANGES),
+        "listRoleAssignments" => list(world, request, &ASSIGNMENTS, |these| these),
+        "listPublicKeys" => list(world, request, &PUBLIC_KEYS, |key| key),
+        "listAuthorizationChanges" => {
+            let now = world.now();
+            list(world, request, &CHANGES, |change| change.told(now))
+        }
         _ => Err(unknown()),
     }
 }
@@ -59,9 +63,10 @@ fn list<T: DeserializeOwned + Serialize>(
     world: &mut impl World,
     request: &Request,
     collection: &Collection<T>,
+    told: impl Fn(T) -> T,
 ) -> Result<Answer, Problem> {
     let paging = Paging::of(&request.query_parameters)?;
-    let page = paging.fill(world, collection, "", |_, _, document| Some(document))?;
+    let page = paging.fill(world, collection, "", |_, _, document| Some(told(document)))?;
     Ok(Answer::json(200, &page))
 }
 
@@ -137,12 +142,10 @@ fn changed<W: World>(world: &mut W, caller: &Caller, request: &Request) -> Resul
     let id = parameter(&request.path_parameters, "id").unwrap_or_default();
     let operation = request.operation_id.as_str();
     match operation {
-        "askAuthorizationChange" => caller.needs(Needed::Maker)?,
+        "askAuthorizationChange" | "withdrawAuthorizationChange" => caller.needs(Needed::Maker)?,
         "decideAuthorizationChange" => caller.needs(Needed::Checker)?,
         // To stop somebody must be quick: either role will do.
-        _ => caller
-            .needs(Needed::Checker)
-            .or_else(|_| caller.needs(Needed::Maker))?,
+        _ => caller.needs_one_of(&[Needed::Maker, Needed::Checker])?,
     }
     let sent = Sent {
         caller,
@@ -162,6 +165,10 @@ fn changed<W: World>(world: &mut W, caller: &Caller, request: &Request) -> Resul
         "decideAuthorizationChange" => {
             let Decided { decision } = body(request)?;
             let change = changes::decide(world, caller, id, decision)?;
+            Ok(Answer::json(200, &change))
+        }
+        "withdrawAuthorizationChange" => {
+            let change = changes::withdraw(world, caller, id)?;
             Ok(Answer::json(200, &change))
         }
         "revokePublicKey" => {

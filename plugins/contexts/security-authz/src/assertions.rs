@@ -1,10 +1,14 @@
 //! Assertions: JSON Web Tokens that a program signs with its own private key to prove who it is (RFC 7523, section 3).
 //! Each is accepted once.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rialto_sdk::documents::{Collection, Range};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Number;
 
 use crate::authorize::{Decision, proven};
 use crate::bindings::rialto::security_authn::types::ApplicationState;
@@ -16,10 +20,10 @@ use crate::world::World;
 const USED: Collection<Used> = Collection::new("used-assertions");
 /// The longest assertion, in bytes.
 const BYTES_MAX: usize = 4_096;
-/// The longest time for which one may be valid, in seconds.
-const LASTS_MAX: u64 = 300;
-/// How much the clocks may differ, in seconds.
-const CLOCKS_DIFFER: u64 = 30;
+/// The longest time for which one may be valid, in milliseconds.
+const LASTS_MAX: u64 = 300_000;
+/// How much the clocks may differ, in milliseconds.
+const CLOCKS_DIFFER: u64 = 30_000;
 /// The most characters of an assertion's id.
 const ID_CHARS_MAX: usize = 128;
 /// How many old ones a turn forgets.
@@ -47,9 +51,27 @@ struct Claims {
     sub: String,
     aud: Audience,
     jti: String,
-    exp: u64,
+    exp: NumericDate,
     #[serde(default)]
-    nbf: u64,
+    nbf: NumericDate,
+}
+
+/// Seconds since 1970, which may have a fraction (RFC 7519, section 2). Here they are milliseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct NumericDate(u64);
+
+impl<'de> Deserialize<'de> for NumericDate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(deserializer)?;
+        let no_time = || D::Error::custom("a number of seconds since 1970");
+        if let Some(seconds) = number.as_u64() {
+            return Ok(Self(seconds.saturating_mul(1_000)));
+        }
+        let seconds = number.as_f64().ok_or_else(no_time)?;
+        let since = Duration::try_from_secs_f64(seconds).map_err(|_| no_time())?;
+        let milliseconds = u64::try_from(since.as_millis()).map_err(|_| no_time())?;
+        Ok(Self(milliseconds))
+    }
 }
 
 /// One text or several (RFC 7519, 4.1.3).
@@ -107,7 +129,7 @@ fn accepted(
     check(world, &claims, &key)?;
     let participant = participant(world, &key)?;
     spend(world, &claims, &key)?;
-    Ok((key, participant, claims.exp.saturating_mul(1_000)))
+    Ok((key, participant, claims.exp.0))
 }
 
 /// The key that an assertion names, if it is valid now.
@@ -138,14 +160,15 @@ fn check(world: &mut impl World, claims: &Claims, key: &PublicKey) -> Result<(),
     if !claims.aud.has(&world.scheme()) {
         return Err("`aud` must be the scheme’s name");
     }
-    let now = world.now() / 1_000;
-    if now >= claims.exp.saturating_add(CLOCKS_DIFFER) {
+    let now = world.now();
+    let (NumericDate(exp), NumericDate(nbf)) = (claims.exp, claims.nbf);
+    if now >= exp.saturating_add(CLOCKS_DIFFER) {
         return Err("the assertion has expired");
     }
-    if claims.nbf > now + CLOCKS_DIFFER {
+    if nbf > now + CLOCKS_DIFFER {
         return Err("the assertion is not valid yet");
     }
-    if claims.exp > now + LASTS_MAX + CLOCKS_DIFFER {
+    if exp > now + LASTS_MAX + CLOCKS_DIFFER {
         return Err("the assertion lasts longer than five minutes");
     }
     let is_id = (1..=ID_CHARS_MAX).contains(&claims.jti.len())
@@ -170,13 +193,13 @@ fn participant(world: &mut impl World, key: &PublicKey) -> Result<Option<String>
 fn spend(world: &mut impl World, claims: &Claims, key: &PublicKey) -> Result<(), &'static str> {
     let now = world.now();
     let of = |exp: u64| format!("{}/{exp:020}/", key.id);
-    let until = (now / 1_000).saturating_sub(CLOCKS_DIFFER + 1);
+    let until = now.saturating_sub(CLOCKS_DIFFER);
     let old = Range::Between((of(0), of(until)));
     let old = USED.within(world).scan(&old, None, FORGOTTEN_AT_ONCE);
     for (id, _) in old.documents {
         USED.within(world).delete(&id);
     }
-    let id = format!("{}{}", of(claims.exp), claims.jti);
+    let id = format!("{}{}", of(claims.exp.0), claims.jti);
     let is_first = USED.within(world).insert_if_absent(&id, &Used { at: now });
     is_first
         .then_some(())

@@ -95,9 +95,7 @@ pub fn authorize(world: &mut impl Authenticators, asked: Asked) -> Result<Answer
     let transaction = Transaction::from(asked.transaction);
     let answer = match (asked.user, asked.id, asked.credential) {
         (Some(user), None, None) => {
-            let begun = world
-                .begin(&owner, &user.id, &transaction)
-                .map_err(problem)?;
+            let begun = world.begin(&owner, &user.id, &transaction)?;
             // JSON that Security (crypto) has made.
             let options: Value = serde_json::from_str(&begun.public_key).unwrap_or_default();
             let body =
@@ -106,9 +104,7 @@ pub fn authorize(world: &mut impl Authenticators, asked: Asked) -> Result<Answer
         }
         (None, Some(id), Some(credential)) => {
             let credential = credential.to_string();
-            let done = world
-                .finish(&owner, &id, &credential, &transaction)
-                .map_err(problem)?;
+            let done = world.finish(&owner, &id, &credential, &transaction)?;
             let body = json!({
                 "participant": owner.name,
                 "user": done.user,
@@ -126,42 +122,4 @@ pub fn authorize(world: &mut impl Authenticators, asked: Asked) -> Result<Answer
     Ok(answer.with("cache-control", "no-store"))
 }
 
-fn problem(error: FidoError) -> Problem {
-    let (kind, detail) = match error {
-        FidoError::NotSet => (
-            Kind::FidoNotSet,
-            "the scheme has no relying party: add `fido` to the settings of security-crypto",
-        ),
-        FidoError::Malformed(why) => return Problem::new(Kind::Malformed, why),
-        FidoError::Refused(why) => return Problem::new(Kind::FidoRefused, why),
-        FidoError::UnknownUser => (
-            Kind::UserUnknown,
-            "the participant has no such user with a credential that works",
-        ),
-        FidoError::TooManyCredentials => (
-            Kind::CredentialsFull,
-            "the user has as many credentials as a user may have",
-        ),
-        FidoError::UnknownChallenge => (
-            Kind::ChallengeUnknown,
-            "the participant has no such challenge: begin again",
-        ),
-        FidoError::ChallengeUsed => (
-            Kind::ChallengeUsed,
-            "a response has used the challenge up: begin again",
-        ),
-        FidoError::ChallengeExpired => (
-            Kind::ChallengeExpired,
-            "the challenge has expired: begin again",
-        ),
-        FidoError::CredentialKnown => (
-            Kind::CredentialKnown,
-            "somebody has registered this credential before",
-        ),
-        FidoError::CredentialSuspect => (
-            Kind::CredentialSuspect,
-            "the credential's counter was seen to go back, so there may be a copy: register again",
-        ),
-    };
-    Problem::new(kind, detail)
-}
+rialto_sdk::words_fido_errors!(FidoError);

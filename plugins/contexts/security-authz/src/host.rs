@@ -1,7 +1,7 @@
 //! The real surroundings: the host's surfaces, and the other contexts.
 
 use rialto_sdk::bindings::rialto::host::{clock, random};
-use rialto_sdk::scheme::scheme;
+use rialto_sdk::scheme::{scheme, settings};
 
 use crate::bindings::rialto::host::keys::{self, Algorithm, KeyError};
 use crate::bindings::rialto::security_authn::types::Application;
@@ -11,6 +11,7 @@ use crate::bindings::rialto::security_crypto::fido::{
     self, Authorized, Begun, FidoError, Owner, Transaction,
 };
 use crate::fido::Authenticators;
+use crate::settings::Settings;
 use crate::world::World;
 
 /// The host.
@@ -50,6 +51,10 @@ impl World for Host {
 
     fn scheme(&mut self) -> String {
         scheme().name.clone()
+    }
+
+    fn settings(&mut self) -> Settings {
+        settings::<Settings>().clone()
     }
 
     fn verify_token(&mut self, token: &str) -> Option<verify_token::Verified> {

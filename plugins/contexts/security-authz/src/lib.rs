@@ -9,11 +9,12 @@
 //! | [`api`] | the operations over HTTP, and the roles that they need |
 //! | [`published`] | the privileges of the components |
 //! | [`roles`] | which privileges a role has, and who has which roles |
-//! | [`changes`] | changes of them: asked for, decided, applied |
+//! | [`changes`] | changes of them: asked for, decided, applied, removed |
 //! | [`authorize`] | the answer to: may this one do that? |
 //! | [`public_keys`], [`assertions`] | programs that prove by a private key who they are |
 //! | [`fido`] | transactions that a user authorizes with a FIDO authenticator |
 //! | [`names`] | names of roles, privileges and subjects |
+//! | [`settings`] | how long changes wait and are kept |
 //! | [`world`] | everything outside; [`host`] is the real one |
 
 pub mod api;
@@ -27,6 +28,7 @@ pub mod names;
 pub mod public_keys;
 pub mod published;
 pub mod roles;
+pub mod settings;
 #[cfg(test)]
 mod tests;
 pub mod world;
@@ -37,9 +39,10 @@ mod component {
     use crate::bindings::exports::rialto::host::authorization_handler::{
         self, Caller, ComponentPrivileges,
     };
-    use crate::bindings::exports::rialto::host::http_handler;
+    use crate::bindings::exports::rialto::host::{http_handler, settings_handler};
     use crate::host::Host;
     use crate::names::Privilege;
+    use crate::settings::Settings;
     use crate::{api, authorize, published};
 
     struct SecurityAuthz;
@@ -48,6 +51,8 @@ mod component {
         http_handler for SecurityAuthz, "../openapi.yaml",
         |request, caller| api::answer(&mut Host, &caller, &request)
     );
+
+    rialto_sdk::judges_settings!(settings_handler, SecurityAuthz, Settings);
 
     impl authorization_handler::Guest for SecurityAuthz {
         fn privileges_published(release: u64, all: Vec<ComponentPrivileges>) {

@@ -5,6 +5,7 @@ use rialto_sdk::operators::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::rialto::host::keys;
+use crate::bindings::rialto::security_authz::privileges_changed::{Event, Kind as EventKind};
 use crate::names::Subject;
 use crate::world::World;
 
@@ -85,7 +86,13 @@ pub fn check(world: &mut impl World, pem: &str, algorithm: Algorithm) -> Result<
     })
 }
 
-/// Revoke a key at once. There is no way back.
+/// What a change of a subject's keys is about.
+#[must_use]
+pub fn about(subject: &Subject) -> String {
+    format!("key/{}", subject.text())
+}
+
+/// Revoke a key at once, and publish that. There is no way back.
 ///
 /// # Errors
 /// When there is none of this id, or it was revoked.
@@ -97,8 +104,20 @@ pub fn revoke(world: &mut impl World, id: &str, by: &str) -> Result<PublicKey, P
         let detail = format!("the public key {id} was revoked before");
         return Err(Problem::new(Kind::KeyState, detail).with("state", "REVOKED"));
     }
+    let now = world.now();
     key.revoked_by = Some(by.to_owned());
-    key.revoked_at = Some(world.now());
+    key.revoked_at = Some(now);
     PUBLIC_KEYS.within(world).put(id, &key);
+    let subject = key.subject.text();
+    world.changed(&Event {
+        request: key.request.clone(),
+        kind: EventKind::PublicKey,
+        about: about(&key.subject),
+        summary: format!("{subject} loses the public key {id}"),
+        maker: by.to_owned(),
+        // One operator is enough.
+        checker: by.to_owned(),
+        changed_at: now,
+    });
     Ok(key)
 }

@@ -2,5 +2,6 @@
 
 mod assertions;
 mod changes;
+mod ends;
 mod fake;
 mod fido;

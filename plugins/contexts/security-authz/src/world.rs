@@ -7,6 +7,7 @@ use crate::bindings::rialto::security_authn::types::Application;
 use crate::bindings::rialto::security_authn::verify_token::Verified;
 use crate::bindings::rialto::security_authz::privileges_changed::Event;
 use crate::fido::Authenticators;
+use crate::settings::Settings;
 
 /// Everything outside.
 pub trait World: Store + Authenticators {
@@ -16,6 +17,8 @@ pub trait World: Store + Authenticators {
     fn uuid(&mut self) -> String;
     /// The scheme's name.
     fn scheme(&mut self) -> String;
+    /// The component's settings.
+    fn settings(&mut self) -> Settings;
     /// What a valid access token says; none if it is not valid now.
     fn verify_token(&mut self, token: &str) -> Option<Verified>;
     /// An application.
@@ -31,6 +34,6 @@ pub trait World: Store + Authenticators {
         message: &[u8],
         signature: &[u8],
     ) -> Result<bool, KeyError>;
-    /// Publishes that an approved change took effect.
+    /// Publishes that an approved change took effect, or that a key was revoked.
     fn changed(&mut self, event: &Event);
 }

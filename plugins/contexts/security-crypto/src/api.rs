@@ -2,9 +2,9 @@
 //!
 //! | Who | May |
 //! |---|---|
-//! | `reader` | see definitions, keys and providers |
+//! | `reader` | see definitions, keys, providers and FIDO credentials |
 //! | `admin` | define keys, make them, load them, hand them out, change their states; have TLS files read again |
-//! | `maker`, `checker` | ask for another provider, and decide that |
+//! | `maker`, `checker` | ask for another provider, and decide that; either revokes a FIDO credential |
 //! | `context` | use its own keys; hashes, verifying, random numbers; FIDO2 of its own users |
 
 use rialto_sdk::documents::Collection;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::adapters;
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::definitions::{self, DEFINITIONS};
-use crate::fido;
+use crate::fido::{self, credentials};
 use crate::keys::{self, KEYS, Key};
 use crate::making;
 use crate::termination;
@@ -27,10 +27,10 @@ use crate::world::World;
 
 /// Answer a request.
 pub fn answer<W: World>(world: &mut W, caller: &Caller, request: &Request) -> Answer {
-    let answered = match (request.method.as_str(), role(request)) {
+    let answered = match (request.method.as_str(), roles(request)) {
         ("GET", _) => look(world, caller, request),
-        (_, Some(role)) => changed(world, caller, role, request),
-        (_, None) => used(world, caller, request),
+        (_, []) => used(world, caller, request),
+        (_, roles) => changed(world, caller, roles, request),
     };
     answered.unwrap_or_else(|problem| problem.answer())
 }
@@ -45,6 +45,11 @@ fn look(world: &mut impl World, caller: &Caller, request: &Request) -> Result<An
         "getKey" => Ok(Answer::json(200, &keys::known(world, id)?.told())),
         "getCryptoAdapter" => Ok(Answer::json(200, &adapters::view(world))),
         "getTls" => Ok(Answer::json(200, &termination::view(world))),
+        "listFidoCredentials" => {
+            let page = credentials::list(world, &request.query_parameters)?;
+            Ok(Answer::json(200, &page))
+        }
+        "getFidoCredential" => Ok(Answer::json(200, &credentials::get(world, id)?)),
         other => unknown(other),
     }
 }
@@ -60,24 +65,26 @@ fn list<T: DeserializeOwned, V: Serialize>(
     Ok(Answer::json(200, &page))
 }
 
-/// The role of an operation that changes something; none for those that only use keys.
-fn role(request: &Request) -> Option<Role> {
+/// The roles of which an operation that changes something needs one; none for those of programs.
+fn roles(request: &Request) -> &'static [Role] {
     match request.operation_id.as_str() {
         "defineKey" | "generateAesKey" | "generateEccKey" | "generatePem" | "loadKey"
-        | "changeKeyState" | "readTlsAgain" => Some(Role::Admin),
-        "setCryptoAdapter" => Some(Role::Maker),
-        "decideCryptoAdapter" => Some(Role::Checker),
-        _ => None,
+        | "changeKeyState" | "readTlsAgain" => &[Role::Admin],
+        "setCryptoAdapter" => &[Role::Maker],
+        "decideCryptoAdapter" => &[Role::Checker],
+        // To stop somebody must be quick: either role will do.
+        "revokeFidoCredential" => &[Role::Maker, Role::Checker],
+        _ => &[],
     }
 }
 
 fn changed<W: World>(
     world: &mut W,
     caller: &Caller,
-    role: Role,
+    roles: &[Role],
     request: &Request,
 ) -> Result<Answer, Problem> {
-    caller.needs(role)?;
+    caller.needs_one_of(roles)?;
     let sent = Sent {
         caller,
         method: &request.method,
@@ -141,6 +148,10 @@ fn change(world: &mut impl World, caller: &Caller, request: &Request) -> Result<
             let decision = decision.map_err(|error| malformed(&error))?;
             let decided = adapters::decide(world, caller, id(request), decision)?;
             Ok(Answer::json(200, &decided))
+        }
+        "revokeFidoCredential" => {
+            let revoked = credentials::revoke(world, caller, id(request))?;
+            Ok(Answer::json(200, &revoked))
         }
         other => unknown(other),
     }

@@ -11,7 +11,10 @@
 //! | [`response`] | the browser's JSON, read |
 //! | [`client_data`], [`authenticator_data`], [`public_key`], [`cbor`] | the parts of a response |
 //! | [`options`] | what the browser is given |
+//! | [`inputs`] | what callers give, checked |
 //! | [`challenges`] | giving out challenges, and using them up |
+//! | [`credentials`] | what operators see of credentials, and revoking one |
+//! | [`users`] | writing users, and removing those that are left with nothing |
 //! | [`documents`] | what is kept |
 //! | [`http`] | the operations' forms over HTTP |
 //!
@@ -31,22 +34,24 @@ pub mod authenticator_data;
 pub mod cbor;
 pub mod challenges;
 pub mod client_data;
+pub mod credentials;
 pub mod documents;
 pub mod http;
+pub mod inputs;
 pub mod options;
 pub mod public_key;
 pub mod registration;
 pub mod response;
 #[cfg(test)]
 mod tests;
-
-use rialto_sdk::operators::Amount;
+pub mod users;
 
 pub use crate::bindings::exports::rialto::security_crypto::fido::FidoError;
 use crate::bindings::exports::rialto::security_crypto::fido::{
     Authenticated, Authorized, Begun, Owner, OwnerKind, Registered, Transaction as Asked,
     User as Named,
 };
+use crate::bindings::rialto::host::keys::KeyError;
 use crate::settings::Fido;
 use crate::world::World;
 use assertion::{Counter, Wanted};
@@ -55,16 +60,24 @@ use documents::{
     CREDENTIALS, Credential, Known, Outcome, Purpose, State, Transaction, USERS, User,
     credential_key, user_key,
 };
+use inputs::{is_label, owner_text, transaction, user_id};
 
 /// Credentials of a user that work, at most.
 pub const CREDENTIALS_MAX: usize = 10;
 
-/// Bytes of an owner's name, at most: with it and a user's id a document's key has fewer than 256.
-const OWNER_BYTES_MAX: usize = 128;
-
 /// A verification that failed, in a sentence.
 fn refused(why: impl Into<String>) -> FidoError {
     FidoError::Refused(why.into())
+}
+
+/// A signature that the host could not verify, for a cause that is not the authenticator's. An operator must see it.
+fn not_verified(world: &mut impl World, error: &KeyError) -> FidoError {
+    world.alert(&format!(
+        "the host verified no signature of FIDO2: {error:?}"
+    ));
+    refused(
+        "the host could not verify the signature: begin again, and tell its operator if that repeats",
+    )
 }
 
 fn malformed(why: &str) -> FidoError {
@@ -113,6 +126,7 @@ pub fn begin_registration(
     user.display_name.clone_from(&named.display_name);
     let given = challenges::give(world, &party, &mut user, (Purpose::Register, None));
     USERS.within(world).put(&key, &user);
+    challenges::remove_expired(world);
     let options = options::creation(&party, &user, &given);
     Ok(begun(&given, &options))
 }
@@ -157,6 +171,7 @@ fn keep(
     let id = options::base64url(&sent.credential.id);
     let known = Known {
         user: key.to_owned(),
+        revoked: None,
     };
     // Step 22. Only one of two turns inserts it.
     if !CREDENTIALS
@@ -232,10 +247,10 @@ pub fn begin_authorization(
     begin(world, owner, user, (Purpose::Authorize, Some(transaction)))
 }
 
-/// Finish an authorization. If there is an `expected` transaction, it must be the one that was begun.
+/// Finish an authorization. The `expected` transaction must be the one that was begun.
 ///
 /// # Errors
-/// When the response cannot be read or fails, or the challenge is not one that waits for it.
+/// When no transaction is expected, the response cannot be read or fails, or the challenge is not one that waits for it.
 pub fn finish_authorization(
     world: &mut impl World,
     owner: &Owner,
@@ -243,9 +258,10 @@ pub fn finish_authorization(
     response: &str,
     expected: Option<&Asked>,
 ) -> Result<Authorized, FidoError> {
-    let expected = expected
-        .map(|asked| transaction(world, asked))
-        .transpose()?;
+    let expected = expected.ok_or_else(|| {
+        malformed("`transaction` must be named at the finish too: the one that was begun")
+    })?;
+    let expected = Some(transaction(world, expected)?);
     let (challenge, outcome) = finish(world, owner, (Purpose::Authorize, expected), id, response)?;
     // `begin_authorization` gives no challenge without a transaction.
     let transaction = challenge.transaction.ok_or(FidoError::UnknownChallenge)?;
@@ -277,6 +293,7 @@ fn begin(
     }
     let given = challenges::give(world, &party, &mut user, what);
     USERS.within(world).put(&key, &user);
+    challenges::remove_expired(world);
     let options = options::request(&party, &user, &given);
     Ok(begun(&given, &options))
 }
@@ -297,20 +314,29 @@ fn finish(
         let mut user = found.ok_or(FidoError::UnknownUser)?;
         let wanted = Wanted {
             challenge: &challenge.challenge,
+            given_at: challenge.given_at,
             user_verification: purpose == Purpose::Authorize,
         };
         let now = world.now();
         let (credential, counter) =
             assertion::verify(world, &party, wanted, &mut user, &sent)?;
-        if counter == Counter::NotGrown {
-            let (before, now) = (credential.sign_count, sent.data.sign_count);
-            credential.state = State::Suspect;
-            world.alert(&format!(
-                "the counter of a FIDO credential of {key} was {before} and is {now}: there may be a copy of the \
-                 authenticator; the credential no longer works, and the user must register again"
-            ));
-            USERS.within(world).put(&key, &user);
-            return Err(FidoError::CredentialSuspect);
+        match counter {
+            Counter::Grown => {}
+            Counter::Late => {
+                return Err(refused(
+                    "the authenticator has made a later response, which came before this one: begin again",
+                ));
+            }
+            Counter::NotGrown => {
+                let (before, now) = (credential.sign_count, sent.data.sign_count);
+                credential.state = State::Suspect;
+                world.alert(&format!(
+                    "the counter of a FIDO credential of {key} was {before} and is {now}: there may be a copy of the \
+                     authenticator; the credential no longer works, and the user must register again"
+                ));
+                USERS.within(world).put(&key, &user);
+                return Err(FidoError::CredentialSuspect);
+            }
         }
         // Step 22 of section 7.2.
         credential.sign_count = sent.data.sign_count;
@@ -337,70 +363,4 @@ fn has_place(user: &User) -> Result<(), FidoError> {
         return Ok(());
     }
     Err(FidoError::TooManyCredentials)
-}
-
-fn owner_text(owner: &Owner) -> Result<String, FidoError> {
-    // A participant's id has at most 32 characters, an operator's name at most 64 bytes.
-    if !is_label(&owner.name, OWNER_BYTES_MAX) || owner.name.len() > OWNER_BYTES_MAX {
-        return Err(malformed("the owner's name must have 1 to 128 bytes"));
-    }
-    let kind = match owner.kind {
-        OwnerKind::Program => "program",
-        OwnerKind::Participant => "participant",
-    };
-    Ok(format!("{kind}/{}", owner.name))
-}
-
-fn user_id(id: &str) -> Result<&str, FidoError> {
-    let is_of_one = |byte: u8| byte.is_ascii_alphanumeric() || b"._@:+-".contains(&byte);
-    if (1..=64).contains(&id.len()) && id.bytes().all(is_of_one) {
-        return Ok(id);
-    }
-    Err(malformed(
-        "`user.id` must be 1 to 64 letters, digits and `. _ @ : + -`",
-    ))
-}
-
-/// Whether a text has this many characters for people, at most, and is read as it stands: nothing in it is invisible or
-/// turns the order of other characters around, and it does not begin or end with white space. Joiners (U+200C and
-/// U+200D) belong to some scripts.
-fn is_label(text: &str, most: usize) -> bool {
-    let hides = |character: char| {
-        matches!(character, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
-    (1..=most).contains(&text.chars().count())
-        && text.trim() == text
-        && !text
-            .chars()
-            .any(|character| character.is_control() || hides(character))
-}
-
-fn transaction(world: &mut impl World, asked: &Asked) -> Result<Transaction, FidoError> {
-    let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    let id = &asked.transfer_id;
-    if !(1..=64).contains(&id.len()) || !id.bytes().all(is_of_id) {
-        return Err(malformed(
-            "`transaction.transferId` must be 1 to 64 letters, digits and hyphens",
-        ));
-    }
-    if !is_label(&asked.payee, 128) {
-        return Err(malformed(
-            "`transaction.payee` must have 1 to 128 characters",
-        ));
-    }
-    let amount = Amount {
-        currency: asked.currency.clone(),
-        amount: asked.amount.clone(),
-    };
-    let money = amount.some_money(world.scheme());
-    let money = money.map_err(|problem| {
-        FidoError::Malformed(format!("`transaction.amount`: {}", problem.detail))
-    })?;
-    Ok(Transaction {
-        transfer_id: id.clone(),
-        // `100.50` and `100.5` are one amount.
-        amount: Amount::from(&money),
-        payee: asked.payee.clone(),
-    })
 }

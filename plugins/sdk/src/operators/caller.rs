@@ -67,6 +67,21 @@ impl Caller {
         let detail = format!("{who} needs `{wanted}`");
         Err(Problem::new(Kind::RoleMissing, detail).with("role", wanted))
     }
+
+    /// Checks that the caller has one of some roles.
+    ///
+    /// # Errors
+    /// If the caller has none of them. The error names the first.
+    pub fn needs_one_of(&self, roles: &[Role]) -> Result<(), Problem> {
+        if roles.iter().any(|role| self.needs(*role).is_ok()) {
+            return Ok(());
+        }
+        let detail = "this is of no role";
+        let nobody = || Err(Problem::new(Kind::RoleMissing, detail));
+        roles
+            .first()
+            .map_or_else(nobody, |first| self.needs(*first))
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +97,11 @@ mod tests {
         let refused = caller.needs(Role::Maker).unwrap_err();
         assert_eq!(refused.kind, Kind::RoleMissing);
         assert!(refused.detail.contains("`anna`"), "{refused:?}");
+        let either = [Role::Maker, Role::Checker];
+        assert_eq!(caller.needs_one_of(&either), Ok(()));
+        let neither = caller.needs_one_of(&[Role::Maker, Role::Admin]);
+        assert_eq!(neither.unwrap_err().members["role"], "maker");
+        assert!(caller.needs_one_of(&[]).is_err());
         for role in [Role::Reader, Role::Maker, Role::Checker] {
             assert!(Caller::of(None).needs(role).is_err());
         }

@@ -7,6 +7,7 @@
 //! | [`problem`] | every kind of problem, and how it is worded (RFC 9457) |
 //! | [`caller`] | who asks, and roles |
 //! | [`paging`] | which page a query asks for, and how a filtered one is filled |
+//! | [`fido`] | how errors of FIDO2 are worded |
 //! | [`idempotency`] | `Idempotency-Key`: what is sent again is done once |
 //! | [`version`] | `ETag`, `If-Match`, `If-None-Match` |
 //!
@@ -14,6 +15,7 @@
 
 pub mod amount;
 pub mod caller;
+pub mod fido;
 pub mod idempotency;
 pub mod paging;
 pub mod problem;

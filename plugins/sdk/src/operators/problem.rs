@@ -46,6 +46,8 @@ kinds! {
     MakerIsChecker 403 "maker-is-checker",
     /// Nobody asks for roles of their own, or decides about them.
     OwnRoles 403 "own-roles",
+    /// The request is another's, and nobody else takes it back.
+    RequestForeign 403 "request-foreign",
     /// The key is another's, and used by nobody else.
     KeyForeign 403 "key-foreign",
     /// There is nothing at this path.
@@ -68,6 +70,8 @@ kinds! {
     DefinitionUnknown 404 "definition-unknown",
     /// The caller has no such user, or the user has no credential that works.
     UserUnknown 404 "user-unknown",
+    /// Nobody has registered such a FIDO credential.
+    CredentialUnknown 404 "credential-unknown",
     /// The caller has no such challenge: it never had, or it has expired and was removed.
     ChallengeUnknown 404 "challenge-unknown",
     /// No such application.

@@ -76,6 +76,16 @@ impl Scene {
         decided.body
     }
 
+    /// What all operators were told.
+    async fn notices(&self) -> anyhow::Result<Vec<String>> {
+        let notices = self.office.get("anna", "/notices?audience=operators");
+        let notices = notices.await?;
+        let items = notices["items"].as_array().into_iter().flatten();
+        Ok(items
+            .filter_map(|notice| Some(notice["message"].as_str()?.to_owned()))
+            .collect())
+    }
+
     /// Status and kind of an attempt to close a batch that does not exist.
     async fn closes(&self, who: &str) -> (u16, String) {
         let path = "/settlement-batches/f81d4fae-7dec-41d0-a765-00a0c91e6bf6/close";
@@ -265,16 +275,7 @@ async fn new_role_holds_for_the_next_request_until_it_is_taken_away() {
     scene.change(json!({ "roleAssignment": take })).await;
     assert_eq!(scene.closes("anna").await, refused());
     let notices = until("all notices", SOON, async || {
-        let notices = scene
-            .office
-            .get("anna", "/notices?audience=operators")
-            .await?;
-        let told: Vec<String> = notices["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|notice| Some(notice["message"].as_str()?.to_owned()))
-            .collect();
+        let told = scene.notices().await?;
         Ok(if told.len() == 4 {
             Ok(told)
         } else {
@@ -326,6 +327,33 @@ async fn nobody_gives_themselves_anything() {
     // The host's own API goes by rialto.toml alone.
     let own = scene.ask("chris", "/dead-letters/retry", json!({})).await;
     assert_eq!((own.status, own.problem()), (403, "role-missing"));
+}
+
+#[tokio::test]
+async fn maker_takes_a_change_back_and_nobody_approves_it() {
+    let scene = Scene::start(PEOPLE);
+    let path = "/authorization-changes";
+    let give = json!({ "roleAssignment": { "subject": "operator/anna", "add": ["maker"] } });
+    let body = json!({ "change": give, "reason": "r" });
+    let asked = scene.ask("maya", path, body.clone()).await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let time = |name: &str| asked.body[name].as_u64().unwrap();
+    assert_eq!(time("lapsesAt") - time("createdAt"), 7 * 86_400_000);
+    let id = asked.body["id"].as_str().unwrap();
+    let withdrawal = format!("{path}/{id}/withdrawal");
+    let said = scene.ask("both", &withdrawal, json!({})).await;
+    assert_eq!((said.status, said.problem()), (403, "request-foreign"));
+    let said = scene.ask("maya", &withdrawal, json!({})).await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let decide = format!("{path}/{id}/decision");
+    let approve = json!({ "decision": "APPROVE" });
+    let said = scene.ask("chris", &decide, approve).await;
+    assert_eq!((said.status, said.problem()), (409, "already-decided"));
+    let shown = scene.office.get("anna", path).await.unwrap();
+    assert_eq!(shown["items"][0]["state"], "WITHDRAWN", "{shown}");
+    // It keeps nobody from asking for the same.
+    let again = scene.ask("both", path, body).await;
+    assert_eq!(again.status, 202, "{again:?}");
 }
 
 /// What OpenSSL writes.
@@ -420,7 +448,7 @@ async fn programs_prove_who_they_are_by_token_and_by_key() {
     let claims = |jti: &str| {
         json!({
             "iss": application.id, "sub": application.id, "aud": scheme_name(&scene), "jti": jti,
-            "exp": now.as_secs() + 120,
+            "exp": now.as_secs_f64() + 120.0,
         })
     };
     let by_key = async |assertion: &str| {
@@ -445,6 +473,17 @@ async fn programs_prove_who_they_are_by_token_and_by_key() {
     let said = by_key(&assertion(folder, key, &claims("3"))).await;
     assert_eq!(said["reason"], "the application is not active");
     assert_eq!(by_token().await["authenticated"], false);
+    let revoked = format!("/public-keys/{key}/revocation");
+    let said = scene.ask("chris", &revoked, json!({})).await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let message = format!("{subject} loses the public key {key}: chris did it alone");
+    until("the notice", SOON, async || {
+        let told = scene.notices().await?;
+        let is_there = told.contains(&message);
+        Ok(is_there.then_some(()).ok_or_else(|| format!("{told:?}")))
+    })
+    .await
+    .unwrap();
     let rows = ["C-app-authorize", "C-app-pem-auth"];
     catalogue::seen(
         "authorization::programs_prove_who_they_are_by_token_and_by_key",

@@ -72,7 +72,7 @@ impl Asked {
         match self {
             Self::RolePrivileges { role, .. } => format!("role/{role}"),
             Self::RoleAssignment { subject, .. } => subject.text().to_owned(),
-            Self::PublicKey { subject, .. } => format!("key/{}", subject.text()),
+            Self::PublicKey { subject, .. } => public_keys::about(subject),
         }
     }
 

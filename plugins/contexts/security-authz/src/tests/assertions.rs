@@ -281,11 +281,63 @@ fn other_assertions_are_refused_with_their_reasons() {
         200
     );
     assert_eq!(ask(&mut fake, &next, None)["reason"], "the key was revoked");
+    let told = fake.events.last().unwrap();
+    assert_eq!(
+        told.summary,
+        format!("application/app loses the public key {key}")
+    );
+    assert_eq!(told.about, "key/application/app");
+    // One operator was enough.
+    assert_eq!(
+        (told.maker.as_str(), told.checker.as_str()),
+        ("anna", "anna")
+    );
+    let before = fake.events.len();
     assert_eq!(
         fake.ask("anna", &["maker"], &format!("revokePublicKey {key}"), "")
             .0,
         409
     );
+    assert_eq!(fake.events.len(), before);
+}
+
+#[test]
+fn times_of_an_assertion_may_have_a_fraction() {
+    let (mut fake, key) = registered("context/switch");
+    let header = json!({ "alg": "ES256", "kid": key });
+    let with = |jti: &str, exp: &str, nbf: &str| {
+        let claims = format!(
+            r#"{{"iss":"switch","sub":"switch","aud":"scheme","jti":"{jti}","exp":{exp},"nbf":{nbf}}}"#
+        );
+        let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let header = part(&header.to_string());
+        [header, part(&claims), part("signed by PEM1")].join(".")
+    };
+    for (jti, exp, ends) in [
+        ("a", "1000060.5", NOW + 60_500),
+        ("b", "1.0000605e6", NOW + 60_500),
+        ("c", "1000060.0", NOW + 60_000),
+    ] {
+        let assertion = with(jti, exp, "999999.25");
+        let said = ask(&mut fake, &assertion, None);
+        assert_eq!(said["expiresAt"], ends, "{exp}: {said}");
+        let again = ask(&mut fake, &assertion, None);
+        assert_eq!(again["reason"], "the assertion was used before");
+    }
+    for (exp, nbf, reason) in [
+        ("999969.999", "0", "the assertion has expired"),
+        ("1000060", "1000030.001", "the assertion is not valid yet"),
+        ("1000330.001", "0", "the assertion lasts longer"),
+        ("-1.5", "0", "the assertion is no JSON"),
+        ("1e300", "0", "the assertion is no JSON"),
+        ("\"1000060\"", "0", "the assertion is no JSON"),
+    ] {
+        let said = ask(&mut fake, &with("d", exp, nbf), None);
+        let found = said["reason"].as_str().unwrap();
+        assert!(found.starts_with(reason), "{exp}: {found}");
+    }
+    let said = ask(&mut fake, &with("d", "1000330.0", "1000030.0"), None);
+    assert_eq!(said["authenticated"], true, "{said}");
 }
 
 #[test]

@@ -245,6 +245,7 @@ fn each_operation_is_of_its_roles() {
     let writes = [
         ("askAuthorizationChange", &["maker"][..]),
         ("decideAuthorizationChange x", &["checker"]),
+        ("withdrawAuthorizationChange x", &["maker"]),
         ("revokePublicKey x", &["maker", "checker"]),
         ("authorizeToken", &["context"]),
         ("authenticateByKey", &["context"]),

@@ -18,6 +18,7 @@ use crate::bindings::rialto::security_crypto::fido::{
 };
 use crate::fido::Authenticators;
 use crate::names::Privilege;
+use crate::settings::Settings;
 use crate::world::World;
 use crate::{authorize, published};
 
@@ -85,6 +86,9 @@ impl World for Fake {
     }
     fn scheme(&mut self) -> String {
         "scheme".to_owned()
+    }
+    fn settings(&mut self) -> Settings {
+        Settings::default()
     }
     fn verify_token(&mut self, token: &str) -> Option<Verified> {
         (token == "valid").then(|| Verified {

@@ -1,10 +1,29 @@
 //! The relying party's part of an authentication: Web Authentication Level 2, section 7.2. The numbers are those of its
 //! steps. What Level 3 adds is marked.
+//!
+//! # The counter
+//!
+//! By step 21 a counter that has not grown is a sign that there may be a copy of the authenticator, and what follows from
+//! it is up to the relying party. Level 3 (step 22) names another cause: responses arrive in another order than the
+//! authenticator has made them. So the counter and the time of the challenge decide together:
+//!
+//! | The counter | The challenge was given | Then |
+//! |---|---|---|
+//! | has grown, or the authenticator has none | | the response is accepted |
+//! | is smaller | before the credential was last used | the response is refused; the credential works on |
+//! | is smaller | later | the credential is suspect |
+//! | is the same | | the credential is suspect |
+//!
+//! In the second row the response may have been made before the one that was accepted, so it says nothing of a copy. It
+//! is refused all the same, because a copy could have made it too: the user begins again. An authenticator never uses a
+//! number twice, so in the last row two have signed.
+
+use std::cmp::Ordering;
 
 use super::client_data::GET;
 use super::documents::{Credential, State, User};
 use super::response::Assertion;
-use super::{FidoError, refused};
+use super::{FidoError, not_verified, refused};
 use crate::bindings::rialto::host::keys::{Algorithm, Hash};
 use crate::settings::Fido;
 use crate::world::World;
@@ -14,6 +33,8 @@ use crate::world::World;
 pub struct Wanted<'a> {
     /// The challenge that was given out: base64url.
     pub challenge: &'a str,
+    /// When it was given out: UTC, milliseconds since 1970.
+    pub given_at: u64,
     /// Whether the authenticator must have verified the user.
     pub user_verification: bool,
 }
@@ -23,8 +44,16 @@ pub struct Wanted<'a> {
 pub enum Counter {
     /// Step 21: the counter has grown, or the authenticator has none.
     Grown,
+    /// Step 21: the response may have been made before the latest that was accepted.
+    Late,
     /// Step 21: the counter has not grown, so there may be a copy of the authenticator.
     NotGrown,
+}
+
+/// The refusal of a credential that the user does not have: never had, or has no more since it was revoked.
+#[must_use]
+pub fn not_of_the_user() -> FidoError {
+    refused("the credential is none of this user's")
 }
 
 /// The user's credential that a response is signed with, once it has passed steps 5 to 20; and what step 21 has found.
@@ -49,9 +78,7 @@ pub fn verify<'a>(
     }
     let credentials = user.credentials.iter_mut();
     let mut found = credentials.filter(|credential| credential.id == sent.id);
-    let credential = found
-        .next()
-        .ok_or_else(|| refused("the credential is none of this user's"))?;
+    let credential = found.next().ok_or_else(not_of_the_user)?;
     if credential.state == State::Suspect {
         return Err(FidoError::CredentialSuspect);
     }
@@ -92,17 +119,25 @@ pub fn verify<'a>(
     let hash = world.digest(Hash::Sha256, &sent.client_data_json);
     let message = [&sent.signed[..], &hash].concat();
     let key = &credential.public_key;
-    let verified = world.verify_with(key, Algorithm::Es256, &message, &sent.signature);
-    if verified != Ok(true) {
-        return Err(refused("the signature is not one of the credential's key"));
+    match world.verify_with(key, Algorithm::Es256, &message, &sent.signature) {
+        Ok(true) => {}
+        Ok(false) => return Err(refused("the signature is not one of the credential's key")),
+        Err(error) => return Err(not_verified(world, &error)),
     }
     // Step 21.
-    let (before, now) = (credential.sign_count, sent.data.sign_count);
-    let has_counter = before != 0 || now != 0;
-    let counter = if has_counter && now <= before {
-        Counter::NotGrown
-    } else {
-        Counter::Grown
-    };
+    let counter = counter(credential, wanted.given_at, sent.data.sign_count);
     Ok((credential, counter))
+}
+
+/// What a counter says, in a response to a challenge that was given out at an instant.
+fn counter(credential: &Credential, given_at: u64, now: u32) -> Counter {
+    let before = credential.sign_count;
+    let has_none = before == 0 && now == 0;
+    let was_used_since = credential.used_at.is_some_and(|used_at| given_at < used_at);
+    match now.cmp(&before) {
+        _ if has_none => Counter::Grown,
+        Ordering::Greater => Counter::Grown,
+        Ordering::Less if was_used_since => Counter::Late,
+        Ordering::Less | Ordering::Equal => Counter::NotGrown,
+    }
 }

@@ -1,18 +1,25 @@
-//! Giving out challenges, and using each up once.
+//! Giving out challenges, using each up once, and removing those that have expired.
 
 use rialto_sdk::canonical::sha256_hex;
+use rialto_sdk::documents::Range;
 
-use super::documents::{CHALLENGES, Challenge, Given, Outcome, Purpose, Spent, Transaction, User};
+use super::assertion::not_of_the_user;
+use super::documents::{
+    CHALLENGES, Challenge, EXPIRIES, Expiry, Given, Outcome, Purpose, Spent, State, Transaction,
+    USERS, User, expiry_key, user_key,
+};
 use super::options::base64url;
-use super::{FidoError, refused};
+use super::{FidoError, refused, users};
 use crate::settings::Fido;
 use crate::words::of_hex;
 use crate::world::World;
 
 /// Bytes of a challenge.
 const BYTES: u32 = 32;
-/// Challenges of a user that are kept, at most. One more removes the oldest.
+/// Challenges of a user that are kept for each purpose, at most. One more removes the oldest of its purpose.
 pub const GIVEN_MAX: usize = 8;
+/// Expired challenges that a turn removes, at most.
+const REMOVED_AT_ONCE: u32 = 4;
 
 /// A challenge for which a response has come.
 pub struct Taken {
@@ -29,25 +36,16 @@ pub fn random(world: &mut impl World) -> String {
     )
 }
 
-/// Give a user a challenge. Expired ones of the user are removed, and the oldest if there are too many. The user's
-/// document is the caller's to write.
+/// Give a user a challenge. Expired ones of the user are removed, and the oldest of the same purpose if there are too
+/// many. The user's document is the caller's to write; then the caller calls [`remove_expired`].
 pub fn give(
     world: &mut impl World,
     party: &Fido,
     user: &mut User,
     (purpose, transaction): (Purpose, Option<Transaction>),
 ) -> Challenge {
-    let now = world.now();
-    let over = user.challenges.len().saturating_sub(GIVEN_MAX - 1);
-    let mut index = 0;
-    user.challenges.retain(|given| {
-        let stays = given.expires_at > now && index >= over;
-        if !stays {
-            CHALLENGES.within(world).delete(&given.id);
-        }
-        index += 1;
-        stays
-    });
+    make_room(world, user, purpose);
+    let given_at = world.now();
     let challenge = Challenge {
         id: world.uuid(),
         purpose,
@@ -55,15 +53,62 @@ pub fn give(
         user: user.id.clone(),
         challenge: random(world),
         transaction,
-        expires_at: now + party.challenge_seconds * 1_000,
+        given_at,
+        expires_at: given_at + party.challenge_seconds * 1_000,
         spent: None,
     };
     user.challenges.push(Given {
         id: challenge.id.clone(),
+        purpose,
         expires_at: challenge.expires_at,
     });
+    let expiry = Expiry {
+        challenge: challenge.id.clone(),
+        user: user_key(&user.owner, &user.id),
+    };
+    let key = expiry_key(challenge.expires_at, &challenge.id);
+    EXPIRIES.within(world).put(&key, &expiry);
     CHALLENGES.within(world).put(&challenge.id, &challenge);
     challenge
+}
+
+/// Make room for one more challenge of a purpose. Those of other purposes stay until they expire, so that begun logins
+/// do not push out the challenge of a payment.
+fn make_room(world: &mut impl World, user: &mut User, purpose: Purpose) {
+    let now = world.now();
+    let is_alike = |given: &Given| given.purpose == purpose && given.expires_at > now;
+    let alike = user.challenges.iter().filter(|given| is_alike(given));
+    let mut over = (alike.count() + 1).saturating_sub(GIVEN_MAX);
+    user.challenges.retain(|given| {
+        let is_too_many = is_alike(given) && over > 0;
+        if is_too_many {
+            over -= 1;
+        }
+        let stays = given.expires_at > now && !is_too_many;
+        if !stays {
+            let key = expiry_key(given.expires_at, &given.id);
+            EXPIRIES.within(world).delete(&key);
+            CHALLENGES.within(world).delete(&given.id);
+        }
+        stays
+    });
+}
+
+/// Remove some challenges that have expired, of any user, and each user who is left with nothing. A turn that gives one
+/// challenge removes more than one, so that those that nobody finishes do not add up.
+pub fn remove_expired(world: &mut impl World) {
+    let end = expiry_key(world.now() + 1, "");
+    let expired = Range::Between((expiry_key(0, ""), end));
+    let expired = EXPIRIES.within(world).scan(&expired, None, REMOVED_AT_ONCE);
+    for (key, expiry) in expired.documents {
+        EXPIRIES.within(world).delete(&key);
+        CHALLENGES.within(world).delete(&expiry.challenge);
+        let Some(mut user) = USERS.within(world).get_for_update(&expiry.user) else {
+            continue;
+        };
+        user.challenges.retain(|given| given.id != expiry.challenge);
+        users::write(world, &expiry.user, &user);
+    }
 }
 
 /// The challenge that a response names.
@@ -108,7 +153,7 @@ pub fn take(
 
 impl Taken {
     /// Use the challenge up by a verification, whatever that says. A response that has succeeded before is not verified
-    /// again, and has the outcome that it had.
+    /// again, and has the outcome that it had, while its credential works.
     ///
     /// # Errors
     /// Those of the verification, or when another transaction than that of the challenge is expected.
@@ -124,10 +169,11 @@ impl Taken {
             || refused("the transaction is not the one that the challenge stands for: begin again");
         let spent = challenge.spent.as_ref();
         if let Some(outcome) = spent.and_then(|spent| spent.outcome.clone()) {
-            return match is_other {
-                true => Err(other()),
-                false => Ok((challenge, outcome)),
-            };
+            if is_other {
+                return Err(other());
+            }
+            works(world, &challenge, &outcome.credential)?;
+            return Ok((challenge, outcome));
         }
         let verified = match is_other {
             true => Err(other()),
@@ -139,5 +185,19 @@ impl Taken {
         });
         CHALLENGES.within(world).put(&challenge.id, &challenge);
         Ok((challenge, verified?))
+    }
+}
+
+/// Check that a credential still works, whose response has succeeded before.
+fn works(world: &mut impl World, challenge: &Challenge, id: &str) -> Result<(), FidoError> {
+    let user = USERS
+        .within(world)
+        .get(&user_key(&challenge.owner, &challenge.user));
+    let credentials = user.map(|user| user.credentials).unwrap_or_default();
+    let found = credentials.into_iter().find(|kept| kept.id == id);
+    match found.map(|kept| kept.state) {
+        Some(State::Active) => Ok(()),
+        Some(State::Suspect) => Err(FidoError::CredentialSuspect),
+        None => Err(not_of_the_user()),
     }
 }

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 
 /// Users, by their owner and their id.
 pub const USERS: Collection<User> = Collection::new("fido-users").with_elements_named_by(&["id"]);
-/// Credentials of all users, by the SHA-256 of their ids: whose they are.
+/// Credentials of all users, by the SHA-256 of their ids: whose they are. They stay, so that none is registered twice.
 pub const CREDENTIALS: Collection<Known> = Collection::new("fido-credentials");
 /// Challenges, by their ids.
 pub const CHALLENGES: Collection<Challenge> = Collection::new("fido-challenges");
+/// When challenges expire, in the order of time.
+pub const EXPIRIES: Collection<Expiry> = Collection::new("fido-expiries");
 
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,8 +75,20 @@ pub struct Credential {
 pub struct Given {
     /// Its id.
     pub id: String,
+    /// What it is for.
+    pub purpose: Purpose,
     /// When it expires: UTC, milliseconds since 1970.
     pub expires_at: u64,
+}
+
+/// When a challenge expires; the instant is in the document's key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Expiry {
+    /// The challenge's id.
+    pub challenge: String,
+    /// The key of its user's document.
+    pub user: String,
 }
 
 /// A credential that is known.
@@ -83,6 +97,19 @@ pub struct Given {
 pub struct Known {
     /// The key of its user's document.
     pub user: String,
+    /// Who has revoked it, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<Revoked>,
+}
+
+/// The end of a credential by an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Revoked {
+    /// The operator's name.
+    pub by: String,
+    /// When: UTC, milliseconds since 1970.
+    pub at: u64,
 }
 
 /// What a challenge is for.
@@ -114,6 +141,8 @@ pub struct Challenge {
     /// What it stands for, if it is for a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<Transaction>,
+    /// When it was given out: UTC, milliseconds since 1970.
+    pub given_at: u64,
     /// When it expires: UTC, milliseconds since 1970.
     pub expires_at: u64,
     /// What has used it up.
@@ -160,6 +189,12 @@ pub struct Outcome {
 #[must_use]
 pub fn user_key(owner: &str, id: &str) -> String {
     format!("{owner}/{id}")
+}
+
+/// The key of the expiry of a challenge (UTC, milliseconds since 1970). With an empty id it comes before all of the instant.
+#[must_use]
+pub fn expiry_key(at: u64, challenge: &str) -> String {
+    format!("{at:020}/{challenge}")
 }
 
 /// The key of a known credential's document. Ids may be longer than keys.

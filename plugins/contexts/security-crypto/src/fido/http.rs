@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    CREDENTIALS_MAX, FidoError, begin_authentication, begin_authorization, begin_registration,
+    FidoError, begin_authentication, begin_authorization, begin_registration,
     finish_authentication, finish_authorization, finish_registration,
 };
 use crate::bindings::exports::rialto::security_crypto::fido::{
@@ -172,44 +172,4 @@ fn finished(body: &Value) -> Answer {
     Answer::json(200, body).with("cache-control", "no-store")
 }
 
-impl From<FidoError> for Problem {
-    fn from(error: FidoError) -> Self {
-        let (kind, detail) = match error {
-            FidoError::NotSet => (
-                Kind::FidoNotSet,
-                "the scheme has no relying party: add `fido` to the settings of this component".to_owned(),
-            ),
-            FidoError::Malformed(why) => (Kind::Malformed, why),
-            FidoError::UnknownUser => (
-                Kind::UserUnknown,
-                "there is no such user with a credential that works: register first".to_owned(),
-            ),
-            FidoError::TooManyCredentials => (
-                Kind::CredentialsFull,
-                format!("the user has {CREDENTIALS_MAX} credentials, and may not have more"),
-            ),
-            FidoError::UnknownChallenge => (
-                Kind::ChallengeUnknown,
-                "there is no such challenge of this operation: begin again".to_owned(),
-            ),
-            FidoError::ChallengeUsed => (
-                Kind::ChallengeUsed,
-                "a response has used the challenge up: begin again".to_owned(),
-            ),
-            FidoError::ChallengeExpired => (
-                Kind::ChallengeExpired,
-                "the challenge has expired: begin again".to_owned(),
-            ),
-            FidoError::CredentialKnown => (
-                Kind::CredentialKnown,
-                "somebody has registered this credential before: make a new one".to_owned(),
-            ),
-            FidoError::CredentialSuspect => (
-                Kind::CredentialSuspect,
-                "the credential's counter was seen to go back, so there may be a copy; register again".to_owned(),
-            ),
-            FidoError::Refused(why) => (Kind::FidoRefused, why),
-        };
-        Self::new(kind, detail)
-    }
-}
+rialto_sdk::words_fido_errors!(FidoError);

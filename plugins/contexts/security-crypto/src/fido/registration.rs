@@ -7,8 +7,8 @@
 use super::client_data::CREATE;
 use super::public_key::PublicKey;
 use super::response::Registration;
-use super::{FidoError, refused};
-use crate::bindings::rialto::host::keys::{Algorithm, Hash};
+use super::{FidoError, not_verified, refused};
+use crate::bindings::rialto::host::keys::{Algorithm, Hash, KeyError};
 use crate::settings::Fido;
 use crate::world::World;
 
@@ -74,6 +74,7 @@ pub fn verify(
     // The host knows points of the curve. No signature is made of zeros, so only an error says something.
     match world.verify_with(key, Algorithm::Es256, &[], &[0; 64]) {
         Ok(_) => Ok(key.clone()),
-        Err(_) => Err(refused("the public key is no point of the curve P-256")),
+        Err(KeyError::BadInput(_)) => Err(refused("the public key is no point of the curve P-256")),
+        Err(error) => Err(not_verified(world, &error)),
     }
 }

@@ -1,7 +1,10 @@
 //! The operations with an authenticator in software: what passes, what is refused, and what each leaves behind.
 
 mod authenticator;
+mod counters;
+mod leftovers;
 mod refusals;
+mod revoking;
 mod unreadable;
 
 use rialto_sdk::documents::{Range, Store as _};
@@ -9,7 +12,7 @@ use rialto_sdk::operators::{Answer, Caller, Problem};
 use rialto_sdk::testing::survives_a_rollback;
 use serde_json::{Value, json};
 
-use super::documents::{CHALLENGES, CREDENTIALS, USERS};
+use super::documents::{CHALLENGES, CREDENTIALS, EXPIRIES, Revoked, USERS};
 use super::http;
 use crate::settings::Fido;
 use crate::tests::fake::{self, Fake};
@@ -79,7 +82,11 @@ fn answered(
 ) -> Value {
     let (status, begun) = ask(world, path, body);
     assert_eq!(status, 201, "{begun}");
-    json!({ "id": begun["id"], "credential": answer(&begun["publicKey"]) })
+    let mut finish = json!({ "id": begun["id"], "credential": answer(&begun["publicKey"]) });
+    if let Some(transaction) = body.get("transaction") {
+        finish["transaction"] = transaction.clone();
+    }
+    finish
 }
 
 fn user(id: &str) -> Value {
@@ -113,7 +120,12 @@ fn register(world: &mut Fake, id: &str, device: &mut Authenticator) -> Value {
 
 /// All documents of FIDO2.
 fn kept(world: &mut Fake) -> Vec<(String, String)> {
-    let names = [USERS.name(), CREDENTIALS.name(), CHALLENGES.name()];
+    let names = [
+        USERS.name(),
+        CREDENTIALS.name(),
+        CHALLENGES.name(),
+        EXPIRIES.name(),
+    ];
     let all = names.map(|name| world.store.scan(name, &Range::All, None, 1_000).documents);
     let all = all.into_iter().flatten();
     all.map(|document| (document.id, document.body)).collect()
@@ -255,22 +267,6 @@ fn user_has_ten_credentials_and_no_more() {
 }
 
 #[test]
-fn challenges_that_nobody_finishes_are_removed() {
-    let mut world = world();
-    for _ in 0..20 {
-        assert_eq!(ask(&mut world, "/fido-register", &user("alice")).0, 201);
-    }
-    let count = |world: &mut Fake| {
-        let page = world.store.scan(CHALLENGES.name(), &Range::All, None, 100);
-        page.documents.len()
-    };
-    assert_eq!(count(&mut world), super::challenges::GIVEN_MAX);
-    world.now = 301_000;
-    assert_eq!(ask(&mut world, "/fido-register", &user("alice")).0, 201);
-    assert_eq!(count(&mut world), 1);
-}
-
-#[test]
 fn without_settings_nothing_is_begun() {
     let mut world = world();
     world.fido = None;
@@ -305,7 +301,14 @@ fn documents_survive_a_rollback() {
     assert!(challenge.spent.is_some() && challenge.transaction.is_some());
     survives_a_rollback(&CHALLENGES, &challenge, &[]);
     let page = CREDENTIALS.within(&mut world).scan(&Range::All, None, 1);
-    survives_a_rollback(&CREDENTIALS, &page.documents[0].1, &[]);
+    let mut known = page.documents[0].1.clone();
+    known.revoked = Some(Revoked {
+        by: "maya".to_owned(),
+        at: 1,
+    });
+    survives_a_rollback(&CREDENTIALS, &known, &[]);
+    let page = EXPIRIES.within(&mut world).scan(&Range::All, None, 1);
+    survives_a_rollback(&EXPIRIES, &page.documents[0].1, &[]);
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Providers for Fake {
         message: &[u8],
         signature: &[u8],
     ) -> Result<bool, KeyError> {
-        if public_key.starts_with("-----BEGIN") {
+        if public_key.starts_with("-----BEGIN") && self.fails.is_none() {
             let key = VerifyingKey::from_public_key_pem(public_key);
             let key = key.map_err(|_| KeyError::BadInput("no point of the curve".to_owned()))?;
             let signature = Signature::from_slice(signature);

@@ -183,14 +183,16 @@ async fn browser_registers_authenticates_and_authorizes() {
 
     let (id, options) = scene.begin("/fido-authorize", &payment("100.5")).await;
     let credential = browser.answer("get", &options).await;
-    let authorized = scene.finish("/fido-authorize", &id, &credential).await;
-    assert_eq!(authorized["transaction"], payment("100.5")["transaction"]);
+    let transaction = &payment("100.5")["transaction"];
+    let authorized = scene.authorize(&id, &credential, transaction).await;
+    assert_eq!(&authorized["transaction"], transaction);
 
     // The response to one transaction authorizes no other.
     let (_, options) = scene.begin("/fido-authorize", &payment("1")).await;
     let (other, _) = scene.begin("/fido-authorize", &payment("1000")).await;
     let credential = browser.answer("get", &options).await;
-    let body = json!({ "id": other, "credential": credential });
+    let transaction = &payment("1000")["transaction"];
+    let body = json!({ "id": other, "credential": credential, "transaction": transaction });
     let said = scene.ask("/fido-authorize", &body).await;
     assert_eq!((said.status, said.problem()), (422, "fido-refused"));
 
@@ -206,12 +208,9 @@ async fn browser_registers_authenticates_and_authorizes() {
     browser.command(&format!("{copy}/credential"), copied).await;
     let (id, options) = scene.begin("/fido-authorize", &payment("1")).await;
     let credential = browser.answer("get", &options).await;
-    let said = scene
-        .ask(
-            "/fido-authorize",
-            &json!({ "id": id, "credential": credential }),
-        )
-        .await;
+    let transaction = &payment("1")["transaction"];
+    let body = json!({ "id": id, "credential": credential, "transaction": transaction });
+    let said = scene.ask("/fido-authorize", &body).await;
     assert_eq!(
         (said.status, said.problem()),
         (409, "credential-suspect"),

@@ -5,6 +5,7 @@
 mod authenticator;
 mod browser;
 mod rows;
+mod signed;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,11 +24,12 @@ const SOON: Duration = Duration::from_secs(30);
 const PARTY: &str = "localhost";
 /// The origin in the demonstration's scheme.toml.
 const ORIGIN: &str = "http://localhost:8080";
-/// Programs of the scheme, and an operator who is none.
+/// Programs of the scheme, and operators who are none.
 const PEOPLE: &[(&str, &str)] = &[
     ("wallet", r#""context""#),
     ("shop", r#""context""#),
     ("anna", r#""admin", "reader""#),
+    ("maya", r#""maker""#),
 ];
 
 struct Scene {
@@ -42,8 +44,13 @@ impl Scene {
     /// A host whose relying party has pages of this origin.
     fn start(origin: &str) -> Self {
         let scheme = TestScheme::demo().unwrap();
-        scheme.add_operators(PEOPLE).unwrap();
         scheme.replace("scheme.toml", ORIGIN, origin).unwrap();
+        Self::of(scheme)
+    }
+
+    /// A host of this scheme.
+    fn of(scheme: TestScheme) -> Self {
+        scheme.add_operators(PEOPLE).unwrap();
         let host = RunningHost::start(&scheme).unwrap();
         let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
         Self {
@@ -72,8 +79,18 @@ impl Scene {
 
     /// Finishes with success.
     async fn finish(&mut self, path: &str, id: &Value, credential: &Value) -> Value {
-        let body = json!({ "id": id, "credential": credential });
-        let said = self.ask(path, &body).await;
+        self.finish_with(path, &json!({ "id": id, "credential": credential }))
+            .await
+    }
+
+    /// Finishes the authorization of a transaction with success.
+    async fn authorize(&mut self, id: &Value, credential: &Value, transaction: &Value) -> Value {
+        let body = json!({ "id": id, "credential": credential, "transaction": transaction });
+        self.finish_with("/fido-authorize", &body).await
+    }
+
+    async fn finish_with(&mut self, path: &str, body: &Value) -> Value {
+        let said = self.ask(path, body).await;
         assert_eq!(said.status, 200, "{path}: {said:?}");
         self.seen
             .insert(format!("C-{}", path.trim_start_matches('/')));
@@ -82,10 +99,11 @@ impl Scene {
 
     /// Asks on the FSPs' listener in the name of a participant: the status and the body.
     async fn as_fsp(&self, fsp: &str, body: &Value) -> (u16, Value) {
-        let mut headers = HeaderMap::new();
-        let json = HeaderValue::from_static("application/json");
-        headers.insert("content-type", json);
-        headers.insert("fspiop-source", fsp.parse().unwrap());
+        self.with_headers(headers(fsp), body).await
+    }
+
+    /// Asks on the FSPs' listener with these headers: the status and the body.
+    async fn with_headers(&self, headers: HeaderMap, body: &Value) -> (u16, Value) {
         let uri = format!("{}/app-fido-register", self.host.url("fsps").unwrap());
         let body = Bytes::from(body.to_string());
         let sent = self
@@ -100,7 +118,12 @@ impl Scene {
 
     /// All that security-crypto keeps of FIDO2.
     async fn kept(&self) -> Value {
-        let names = ["fido-users", "fido-credentials", "fido-challenges"];
+        let names = [
+            "fido-users",
+            "fido-credentials",
+            "fido-challenges",
+            "fido-expiries",
+        ];
         let names = names.map(|name| ("security-crypto".to_owned(), name.to_owned()));
         json!(self.office.everything(&names).await.unwrap())
     }
@@ -108,6 +131,15 @@ impl Scene {
     fn end(self, case: &str) {
         catalogue::seen(case, self.seen.iter().map(String::as_str)).unwrap();
     }
+}
+
+/// Headers of an unsigned message of a participant.
+fn headers(fsp: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let json = HeaderValue::from_static("application/json");
+    headers.insert("content-type", json);
+    headers.insert("fspiop-source", fsp.parse().unwrap());
+    headers
 }
 
 fn user() -> Value {

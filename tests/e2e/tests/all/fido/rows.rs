@@ -36,8 +36,14 @@ async fn program_registers_authenticates_and_authorizes() {
     let said = scene.ask(AUTHENTICATE, &copy).await;
     assert_eq!((said.status, said.problem()), (409, "challenge-used"));
     let (id, options) = scene.begin(AUTHORIZE, &payment("100.5")).await;
-    let authorized = scene.finish(AUTHORIZE, &id, &device.get(&options)).await;
-    assert_eq!(authorized["transaction"], payment("100.5")["transaction"]);
+    let transaction = &payment("100.5")["transaction"];
+    let credential = device.get(&options);
+    // The finish says what was authorized.
+    let body = json!({ "id": id, "credential": credential });
+    let said = scene.ask(AUTHORIZE, &body).await;
+    assert_eq!((said.status, said.problem()), (400, "malformed"));
+    let authorized = scene.authorize(&id, &credential, transaction).await;
+    assert_eq!(&authorized["transaction"], transaction);
     assert_eq!(authorized["credential"], first["credential"]);
     // Nobody else finds the user, and an operator who is no program may not ask.
     let said = scene.ask_as("shop", AUTHENTICATE, &named()).await;
@@ -71,7 +77,9 @@ async fn verification_that_fails_is_refused_and_uses_the_challenge_up() {
         device.count = 50;
         change(&mut device);
         let (id, options) = scene.begin(AUTHORIZE, &payment("1")).await;
-        let body = json!({ "id": id, "credential": device.get(&options) });
+        let transaction = &payment("1")["transaction"];
+        let credential = device.get(&options);
+        let body = json!({ "id": id, "credential": credential, "transaction": transaction });
         let said = scene.ask(AUTHORIZE, &body).await;
         assert_eq!(
             (said.status, said.problem()),
@@ -239,4 +247,41 @@ async fn program_has_a_participants_user_authorize_a_transaction() {
     assert_eq!(said.body["transaction"], payment("10")["transaction"]);
     scene.seen.insert("C-app-fido-authorize".to_owned());
     scene.end("fido/authorized");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operator_revokes_a_stolen_authenticator() {
+    let mut scene = Scene::start(ORIGIN);
+    let (mut stolen, mut other) = (authenticator(1), authenticator(2));
+    register(&mut scene, &mut stolen).await;
+    register(&mut scene, &mut other).await;
+    let (id, options) = scene.begin(AUTHENTICATE, &named()).await;
+    let login = json!({ "id": id, "credential": stolen.get(&options) });
+    let list = "/fido-credentials?program=wallet&user=alice";
+    let listed = scene.office.get("anna", list).await.unwrap();
+    let items = listed["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2, "{listed}");
+    let of_stolen = items
+        .iter()
+        .find(|item| item["credential"] == login["credential"]["id"]);
+    let credential = of_stolen.unwrap()["credential"].as_str().unwrap();
+    let path = format!("/fido-credentials/{credential}");
+    let revocation = format!("{path}/revocation");
+    let said = scene.ask_as("anna", &revocation, &json!({})).await;
+    assert_eq!((said.status, said.problem()), (403, "role-missing"));
+    let said = scene.ask_as("maya", &revocation, &json!({})).await;
+    assert_eq!((said.status, &said.body["state"]), (200, &json!("REVOKED")));
+    // A login that was begun before does not help, and the user's other authenticator works.
+    let said = scene.ask(AUTHENTICATE, &login).await;
+    assert_eq!((said.status, said.problem()), (422, "fido-refused"));
+    let (id, options) = scene.begin(AUTHENTICATE, &named()).await;
+    scene.finish(AUTHENTICATE, &id, &other.get(&options)).await;
+    let said = scene.ask_as("maya", &revocation, &json!({})).await;
+    assert_eq!((said.status, said.problem()), (409, "nothing-changes"));
+    let shown = scene.office.get("anna", &path).await.unwrap();
+    assert_eq!(shown["revokedBy"], "maya");
+    let said = scene
+        .ask_as("maya", "/fido-credentials/AAAA/revocation", &json!({}))
+        .await;
+    assert_eq!((said.status, said.problem()), (404, "credential-unknown"));
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::authenticator::{Authenticator, PRESENT, VERIFIED, base64url};
 use super::*;
 use crate::bindings::exports::rialto::security_crypto::fido::{Owner, OwnerKind};
-use crate::fido::{FidoError, begin_authentication};
+use crate::bindings::rialto::host::keys::KeyError;
+use crate::fido::{FidoError, begin_authentication, finish_authorization};
 
 /// A change of an authenticator, and what it is refused for.
 type Change = (&'static str, fn(&mut Authenticator));
@@ -148,6 +149,35 @@ fn client_data_of_another_operation_challenge_or_frame_is_refused() {
 }
 
 #[test]
+fn error_of_the_host_is_not_blamed_on_the_authenticator() {
+    let mut world = world();
+    let mut device = authenticator(1);
+    register(&mut world, "alice", &mut device);
+    let away = || Some(KeyError::ProviderAway("slow".to_owned()));
+    let registration = answered(&mut world, "/fido-register", &user("alice"), |options| {
+        authenticator(2).create(options)
+    });
+    let payment = answered(&mut world, "/fido-authorize", &payment("1"), |options| {
+        device.get(options)
+    });
+    for (path, body) in [
+        ("/fido-register", registration),
+        ("/fido-authorize", payment),
+    ] {
+        world.alerts.clear();
+        world.fails = away();
+        let (status, said) = ask(&mut world, path, &body);
+        let detail = said["detail"].as_str().unwrap();
+        assert!(
+            detail.contains("the host could not verify"),
+            "{path}: {said}"
+        );
+        assert_eq!(refusal((status, said)), refused(422, "fido-refused"));
+        assert!(world.alerts[0].contains("slow"), "{:?}", world.alerts);
+    }
+}
+
+#[test]
 fn attestation_none_has_no_statement() {
     let mut world = world();
     let mut body = answered(&mut world, "/fido-register", &user("alice"), |options| {
@@ -171,90 +201,6 @@ fn attestation_none_has_no_statement() {
         "{problem}"
     );
     assert_eq!(refusal((status, problem)), refused(422, "fido-refused"));
-}
-
-#[test]
-fn counter_is_compared_with_the_latest() {
-    let mut world = world();
-    let mut device = authenticator(1);
-    register(&mut world, "alice", &mut device);
-    for (count, status) in [(7, 200), (8, 200), (5, 409)] {
-        device.count = count;
-        let body = answered(
-            &mut world,
-            "/fido-authenticate",
-            &named("alice"),
-            |options| device.get(options),
-        );
-        let answer = ask(&mut world, "/fido-authenticate", &body);
-        assert_eq!(answer.0, status, "{count}: {}", answer.1);
-    }
-    // A suspect credential makes room for the next one.
-    register(&mut world, "alice", &mut authenticator(2));
-    let kept = USERS
-        .within(&mut world)
-        .get("program/wallet/alice")
-        .unwrap();
-    let ids: Vec<&str> = kept.credentials.iter().map(|one| one.id.as_str()).collect();
-    assert_eq!(ids, [base64url(&[2; 16])]);
-}
-
-#[test]
-fn counter_that_does_not_grow_makes_the_credential_suspect() {
-    for (registered, sent, is_refused) in [
-        (5, 5, true),
-        (5, 4, true),
-        (5, 0, true),
-        (0, 0, false),
-        (5, 6, false),
-    ] {
-        let mut world = world();
-        let mut device = authenticator(1);
-        device.count = registered;
-        register(&mut world, "alice", &mut device);
-        let begin = |world: &mut Fake, device: &mut Authenticator| {
-            answered(world, "/fido-authenticate", &named("alice"), |options| {
-                device.get(options)
-            })
-        };
-        let waiting = begin(&mut world, &mut device);
-        device.count = sent;
-        let body = begin(&mut world, &mut device);
-        let answer = ask(&mut world, "/fido-authenticate", &body);
-        if !is_refused {
-            assert_eq!(answer.0, 200, "{registered} {sent}: {}", answer.1);
-            assert_eq!(world.alerts, [""; 0]);
-            continue;
-        }
-        assert_eq!(
-            refusal(answer),
-            refused(409, "credential-suspect"),
-            "{registered} {sent}"
-        );
-        assert_eq!(world.alerts.len(), 1);
-        assert!(
-            world.alerts[0].contains("program/wallet/alice was"),
-            "{:?}",
-            world.alerts
-        );
-        // It no longer works, not even for a challenge of before.
-        let answer = ask(&mut world, "/fido-authenticate", &waiting);
-        assert_eq!(refusal(answer), refused(409, "credential-suspect"));
-        let answer = ask(&mut world, "/fido-authenticate", &named("alice"));
-        assert_eq!(refusal(answer), refused(404, "user-unknown"));
-        assert_eq!(world.alerts.len(), 1);
-        // The credential never comes back, and the user may register a new one.
-        let body = answered(&mut world, "/fido-register", &user("alice"), |options| {
-            assert_eq!(options["excludeCredentials"], json!([]));
-            device.create(options)
-        });
-        let answer = ask(&mut world, "/fido-register", &body);
-        assert_eq!(refusal(answer), refused(409, "credential-known"));
-        let mut new = authenticator(2);
-        register(&mut world, "alice", &mut new);
-        let body = begin(&mut world, &mut new);
-        assert_eq!(ask(&mut world, "/fido-authenticate", &body).0, 200);
-    }
 }
 
 #[test]
@@ -296,6 +242,8 @@ fn credential_is_of_one_user_of_one_owner() {
     let found = begin_authentication(&mut world, &participant, "alice");
     assert_eq!(found, Err(FidoError::UnknownUser));
     // And for another purpose it is unknown.
+    let mut finish = finish;
+    finish["transaction"] = payment("1")["transaction"].clone();
     let other = ask(&mut world, "/fido-authorize", &finish);
     assert_eq!(refusal(other), refused(404, "challenge-unknown"));
 }
@@ -349,9 +297,38 @@ fn challenge_stands_for_its_transaction_alone() {
     // The challenge of one transaction is not that of another.
     let (_, one) = ask(&mut world, "/fido-authorize", &payment("1"));
     let (_, two) = ask(&mut world, "/fido-authorize", &payment("1000"));
-    let body = json!({ "id": two["id"], "credential": device.get(&one["publicKey"]) });
+    let body = json!({
+        "id": two["id"],
+        "credential": device.get(&one["publicKey"]),
+        "transaction": payment("1000")["transaction"],
+    });
     let answer = ask(&mut world, "/fido-authorize", &body);
     assert_eq!(refusal(answer), refused(422, "fido-refused"));
+}
+
+#[test]
+fn finish_without_the_transaction_is_refused_and_changes_nothing() {
+    let mut world = world();
+    let mut device = authenticator(1);
+    register(&mut world, "alice", &mut device);
+    let mut body = answered(&mut world, "/fido-authorize", &payment("1"), |options| {
+        device.get(options)
+    });
+    let transaction = body["transaction"].take();
+    let before = kept(&mut world);
+    let said = ask(&mut world, "/fido-authorize", &body);
+    assert_eq!(refusal(said), refused(400, "malformed"));
+    // A component that leaves it out is refused too.
+    let owner = Owner {
+        kind: OwnerKind::Program,
+        name: "wallet".to_owned(),
+    };
+    let (id, credential) = (body["id"].as_str().unwrap(), body["credential"].to_string());
+    let said = finish_authorization(&mut world, &owner, id, &credential, None);
+    assert!(matches!(said, Err(FidoError::Malformed(_))), "{said:?}");
+    assert_eq!(kept(&mut world), before);
+    body["transaction"] = transaction;
+    assert_eq!(ask(&mut world, "/fido-authorize", &body).0, 200);
 }
 
 #[test]
