@@ -6,6 +6,7 @@ moto 5.2 differs from the service in some points, which are corrected here as AW
 - a message of the type DIGEST is signed as it is;
 - a key that is disabled or waits for its deletion is not used;
 - a ciphertext of another key is refused with IncorrectKeyException;
+- the answer with a public key names the key by its ARN;
 - the deletion of a key is scheduled by its ARN too;
 - a message of a code has at most 4096 bytes;
 - a refusal of credentials and of rights has the names of the service's errors.
@@ -105,6 +106,16 @@ def sign_digest(sign):
     return signed
 
 
+def name_by_arn(get_public_key):
+    def named(self):
+        answer = json.loads(get_public_key(self))
+        key = self.kms_backend.describe_key(self._get_param("KeyId"))
+        return json.dumps({**answer, "KeyId": key.arn})
+
+    named.__name__ = get_public_key.__name__
+    return named
+
+
 def refuse_long(mac):
     def bounded(self):
         if not 1 <= len(self._get_param("Message")) <= 4096:
@@ -147,6 +158,7 @@ def correct_moto():
     authenticate = KmsResponse._authenticate_and_authorize_normal_action
     KmsResponse._authenticate_and_authorize_normal_action = with_names(authenticate)
     KmsResponse.sign = sign_digest(KmsResponse.sign)
+    KmsResponse.get_public_key = name_by_arn(KmsResponse.get_public_key)
     for name in ["generate_mac", "verify_mac"]:
         setattr(KmsResponse, name, refuse_long(getattr(KmsResponse, name)))
     for name in USES:

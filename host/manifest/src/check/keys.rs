@@ -10,6 +10,8 @@ use crate::values::UrlScheme;
 
 /// The longest wait of a call, in milliseconds.
 const TIMEOUT_MILLIS: std::ops::RangeInclusive<u64> = 1..=60_000;
+/// The longest name of a region.
+const REGION_CHARS_MAX: usize = 32;
 
 /// Providers need a master key, because what they make is sealed. A master key is in one place.
 pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
@@ -121,6 +123,19 @@ fn service(
             Code::MissingKey,
             "a provider of the kind `aws-kms` needs `region`".to_owned(),
             "Add it, for example `region = \"eu-central-1\"`.",
+        );
+    }
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if let Some(region) = &provider.region
+        && (region.is_empty() || region.len() > REGION_CHARS_MAX || !region.chars().all(is_plain))
+        && !document.is_repaired(&format!("{path}/region"))
+    {
+        document.problem(
+            problems,
+            &format!("{path}/region"),
+            Code::BadValue,
+            format!("`{region}` is not a region"),
+            "A region of AWS is written like `eu-central-1`.",
         );
     }
     let Some(endpoint) = &provider.endpoint else {
