@@ -5,6 +5,9 @@ use rialto_keys::{Algorithm, KeyError};
 use crate::messages::{answer, error};
 use crate::world::{CLOUD, NOW, OWNER, World, attributes, away, keys, made};
 
+/// A call of the provider.
+type Call<'a> = &'a dyn Fn() -> Result<(), KeyError>;
+
 /// Answers that are of no use to any operation.
 fn garbage() -> Vec<Vec<u8>> {
     vec![
@@ -47,7 +50,7 @@ fn garbage_is_no_answer_to_any_operation() {
     let secret = made(&keys, CLOUD, Algorithm::A256Gcm).reference;
     let mac = keys.sign(OWNER, &code, NOW, b"m").unwrap();
     let sealed = keys.encrypt(OWNER, &secret, NOW, b"m", b"").unwrap();
-    let calls: [(&str, &dyn Fn() -> Result<(), KeyError>); 6] = [
+    let calls: [(&str, Call<'_>); 6] = [
         ("Sign", &|| keys.sign(OWNER, &pair, NOW, b"m").map(drop)),
         ("GenerateMac", &|| {
             keys.sign(OWNER, &code, NOW, b"m").map(drop)
