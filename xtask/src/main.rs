@@ -18,6 +18,7 @@ mod interfaces;
 mod matrix;
 mod process;
 mod profile;
+mod python;
 mod repository;
 mod runs;
 mod table;

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::times::Times;
-use crate::{build, debian, interfaces, process, repository};
+use crate::{build, debian, interfaces, process, python, repository};
 
 /// The results of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,16 @@ fn install_browser() -> Result<()> {
     Ok(())
 }
 
+/// AWS KMS of tests: the folder of its packages among the tools, and their list.
+const KMS: (&str, &str) = ("aws-kms", "host/kms/tests/service/requirements.txt");
+
+/// Installs the server that the tests of AWS KMS start.
+fn install_kms() -> Result<()> {
+    let (name, list) = KMS;
+    let installed = python::install(name, &repository::root().join(list));
+    installed.context("no server of AWS KMS, which its tests start")
+}
+
 fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     build::build(times)?;
     if filter == Some(CONFORMANCE) {
@@ -99,6 +109,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     }
     debian::install_token()?;
     install_browser()?;
+    install_kms()?;
     let mut report = Report::default();
     let mut failed = Vec::new();
     if filter.is_none() {

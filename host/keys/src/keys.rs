@@ -27,6 +27,9 @@ use reference::Unsealed;
 
 /// The longest message, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
+/// What a ciphertext may have in addition to its message, in bytes: nonce, tag, and a data key that a remote provider
+/// has wrapped.
+const CIPHERTEXT_BYTES_MORE_MAX: usize = 2 * 1024;
 /// The longest wrapped key, in bytes.
 const WRAPPED_BYTES_MAX: usize = 16 * 1024;
 /// How many keys stay open, ready for use.
@@ -356,8 +359,8 @@ impl Keys {
         ciphertext: &[u8],
         associated: &[u8],
     ) -> Result<Vec<u8>, KeyError> {
-        // Room for nonce and tag.
-        bounded(ciphertext.len() + associated.len(), MESSAGE_BYTES_MAX + 28)?;
+        let most = MESSAGE_BYTES_MAX + CIPHERTEXT_BYTES_MORE_MAX;
+        bounded(ciphertext.len() + associated.len(), most)?;
         self.opened(owner, reference)?
             .key
             .decrypt(ciphertext, associated)

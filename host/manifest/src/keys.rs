@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::values::{Duration, FilePath, Name};
+use crate::values::{BaseUrl, Duration, FilePath, Name};
 
 /// Keys that components use and never see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub struct MasterKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KeyProvider {
-    /// What it is. The other settings are for `pkcs11`.
+    /// What it is. The other settings are for `pkcs11` or `aws-kms`.
     pub kind: ProviderKind,
     /// The token's PKCS #11 module, a library of its manufacturer, which the host loads into its own process. An absolute path. Needed for `pkcs11`.
     #[schemars(with = "FilePath")]
@@ -58,7 +58,27 @@ pub struct KeyProvider {
     #[schemars(range(min = 1, max = 64))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u32>,
-    /// The longest wait of a call for the token, `1 ms` to `1 min`. `2 s` if it is left out.
+    /// The region of AWS, for example `eu-central-1`. Needed for `aws-kms`.
+    #[schemars(regex(pattern = "^[a-z0-9-]{1,32}$"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// The URL of AWS KMS: `https`, without a path. That of AWS in the region if it is left out. `http` is for addresses of this machine, for tests.
+    #[schemars(with = "BaseUrl")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<BaseUrl>,
+    /// The certificates of the authority that must have certified the endpoint, PEM. The system's authorities if it is left out.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<FilePath>,
+    /// A file with the credentials of AWS, in the format of its tools and with one profile. Only the host's user may read it. The variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` if it is left out. The path is absolute or relative to this document.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<FilePath>,
+    /// The most calls of AWS KMS at once. Beyond them calls fail at once. 16 if it is left out.
+    #[schemars(range(min = 1, max = 256))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
+    /// The longest wait of a call, `1 ms` to `1 min`. If it is left out, `2 s` for a token and `5 s` for AWS KMS.
     #[schemars(with = "Duration")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
@@ -72,6 +92,8 @@ pub enum ProviderKind {
     Software,
     /// A PKCS #11 token, such as a hardware security module: keys never leave it. A turn that needs it holds no locks meanwhile.
     Pkcs11,
+    /// AWS KMS, a service of the cloud: keys never leave it. A turn that needs it holds no locks meanwhile.
+    AwsKms,
 }
 
 impl ProviderKind {
@@ -81,6 +103,7 @@ impl ProviderKind {
         match self {
             Self::Software => "software",
             Self::Pkcs11 => "pkcs11",
+            Self::AwsKms => "aws-kms",
         }
     }
 }

@@ -7,17 +7,18 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_keys::{Keys, MasterKeys, MasterSource, Provider, Software};
+use rialto_kms::{CredentialsSource, Kms};
 use rialto_manifest::Operator;
 use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
 use rialto_pkcs11::{Configuration, PinSource, Pkcs11, configuration};
 
 use crate::hub_key;
 
-/// Open the providers of an operator's document in a scheme's folder, for components. A token that is away is no
-/// error, because it may come back.
+/// Open the providers of an operator's document in a scheme's folder, for components. A token or a service that is away
+/// is no error, because it may come back.
 ///
 /// # Errors
-/// When a master key is missing or cannot be used, or a token's module or PIN cannot be read.
+/// When a master key is missing or cannot be used, or a token's module or PIN or a service's credentials cannot be read.
 pub fn open(operator: &Operator, scheme: &Path) -> anyhow::Result<Arc<Keys>> {
     let opened = Opened::of(operator, scheme)?;
     for (name, token) in &opened.tokens {
@@ -28,22 +29,36 @@ pub fn open(operator: &Operator, scheme: &Path) -> anyhow::Result<Arc<Keys>> {
             Err(error) => tracing::warn!(provider = name, %error, "the token does not answer"),
         }
     }
+    for (name, service) in &opened.services {
+        match service.check() {
+            Ok(view) => {
+                let account = view.account.as_deref().unwrap_or("unknown");
+                tracing::info!(
+                    provider = name,
+                    region = view.region,
+                    account,
+                    "AWS KMS answers"
+                );
+            }
+            Err(error) => tracing::warn!(provider = name, %error, "AWS KMS does not answer"),
+        }
+    }
     let keys = opened.keys(operator, scheme)?;
     Ok(Arc::new(hub_key::open(operator, scheme, keys)?))
 }
 
-/// Open them for use outside turns, where tokens can be called.
+/// Open them for use outside turns, where tokens and services can be called.
 ///
 /// # Errors
-/// As [`open`], and when a token does not answer.
+/// As [`open`], and when a token or a service does not answer.
 pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
     let opened = Opened::of(operator, scheme)?;
     opened.check()?;
     Ok(opened.keys(operator, scheme)?.outside_turns())
 }
 
-/// Look whether each token's module can be loaded and its token is there and takes the PIN, and whether the reference of
-/// the hub's key opens one. It makes nothing.
+/// Look whether each token's module can be loaded and its token is there and takes the PIN, whether each service takes
+/// the credentials, and whether the reference of the hub's key opens one. It makes nothing.
 ///
 /// # Errors
 /// When one does not, with its name.
@@ -60,6 +75,7 @@ pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
 struct Opened {
     all: BTreeMap<String, Arc<dyn Provider>>,
     tokens: Vec<(String, Arc<Pkcs11>)>,
+    services: Vec<(String, Arc<Kms>)>,
 }
 
 impl Opened {
@@ -74,6 +90,11 @@ impl Opened {
                     opened.tokens.push((name.clone(), token.clone()));
                     token
                 }
+                ProviderKind::AwsKms => {
+                    let service = service(wanted, scheme).with_context(|| place(&name))?;
+                    opened.services.push((name.clone(), service.clone()));
+                    service
+                }
             };
             opened.all.insert(name, provider);
         }
@@ -83,6 +104,9 @@ impl Opened {
     fn check(&self) -> anyhow::Result<()> {
         for (name, token) in &self.tokens {
             token.check().with_context(|| place(name))?;
+        }
+        for (name, service) in &self.services {
+            service.check().with_context(|| place(name))?;
         }
         Ok(())
     }
@@ -122,6 +146,23 @@ fn token(wanted: &KeyProvider, scheme: &Path) -> anyhow::Result<Arc<Pkcs11>> {
         timeout: wanted
             .timeout
             .map_or(configuration::TIMEOUT, Duration::from),
+    })?))
+}
+
+fn service(wanted: &KeyProvider, scheme: &Path) -> anyhow::Result<Arc<Kms>> {
+    let region = wanted.region.clone();
+    let file = wanted.credentials.as_ref();
+    let file = file.map(|path| CredentialsSource::File(path.from_folder(scheme)));
+    let calls = wanted.calls.and_then(|number| number.try_into().ok());
+    Ok(Arc::new(Kms::open(rialto_kms::Configuration {
+        region: region.context("a provider of the kind `aws-kms` needs `region`")?,
+        endpoint: wanted.endpoint.as_ref().map(ToString::to_string),
+        ca: wanted.ca.as_ref().map(|path| path.from_folder(scheme)),
+        credentials: file.unwrap_or(CredentialsSource::Environment),
+        calls: calls.unwrap_or(rialto_kms::configuration::CALLS),
+        timeout: wanted
+            .timeout
+            .map_or(rialto_kms::configuration::TIMEOUT, Duration::from),
     })?))
 }
 

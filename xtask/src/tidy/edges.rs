@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-engine", &[]),
     ("rialto-files", &[]),
     ("rialto-keys", &["rialto-files", "rialto-signatures"]),
+    ("rialto-kms", &["rialto-keys", "rialto-tls"]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
@@ -70,6 +71,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-files",
             "rialto-grpc",
             "rialto-keys",
+            "rialto-kms",
             "rialto-ledger",
             "rialto-manifest",
             "rialto-openapi",
@@ -133,6 +135,8 @@ const OWNED: &[(&str, &[&str])] = &[
         "aws-lc-rs",
         &[
             "rialto-keys",
+            // It signs requests.
+            "rialto-kms",
             // Its tests wrap keys.
             "rialto-pkcs11",
             "rialto-signatures",
@@ -159,11 +163,12 @@ const OWNED: &[(&str, &[&str])] = &[
     ("prometheus-client", &["rialto-telemetry", "rialto"]),
 ];
 
-/// Crates with HTTP: the edge for FSPs and collectors, the host for operators and as their client, and the
-/// clients in tests.
+/// Crates with HTTP: the edge for FSPs and collectors, the host for operators and as their client, the client of a
+/// cloud's keys, and the clients in tests.
 const HTTP: &[&str] = &[
     "rialto-edge",
     "rialto-grpc",
+    "rialto-kms",
     "rialto",
     "rialto-simulator",
     "rialto-tests",

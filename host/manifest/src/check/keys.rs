@@ -1,12 +1,17 @@
 //! The checks of the table `[keys]` of `rialto.toml`.
 
+use std::net::IpAddr;
+
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
 use crate::keys::{KeyProvider, ProviderKind};
 use crate::operator::OperatorFile;
+use crate::values::UrlScheme;
 
-/// The longest wait of a call for a token, in milliseconds.
+/// The longest wait of a call, in milliseconds.
 const TIMEOUT_MILLIS: std::ops::RangeInclusive<u64> = 1..=60_000;
+/// The longest name of a region.
+const REGION_CHARS_MAX: usize = 32;
 
 /// Providers need a master key, because what they make is sealed. A master key is in one place.
 pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
@@ -39,8 +44,11 @@ pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mu
         let path = format!("keys/providers/{name}");
         match provider.kind {
             ProviderKind::Pkcs11 => token(document, &path, provider, problems),
-            ProviderKind::Software => only_of_tokens(document, &path, provider, problems),
+            ProviderKind::AwsKms => service(document, &path, provider, problems),
+            ProviderKind::Software => {}
         }
+        of_other_kinds(document, &path, provider, problems);
+        timeout(document, &path, provider, problems);
     }
 }
 
@@ -127,7 +135,81 @@ fn token(
             "Name one of them: `{ file = \"secrets/token.pin\" }`, or `{ variable = \"RIALTO_TOKEN_PIN\" }`.",
         );
     }
+}
+
+/// What AWS KMS needs.
+fn service(
+    document: &Document<OperatorFile>,
+    path: &str,
+    provider: &KeyProvider,
+    problems: &mut Diagnostics,
+) {
+    if provider.region.is_none() && !document.is_doubtful(path) {
+        document.problem(
+            problems,
+            path,
+            Code::MissingKey,
+            "a provider of the kind `aws-kms` needs `region`".to_owned(),
+            "Add it, for example `region = \"eu-central-1\"`.",
+        );
+    }
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if let Some(region) = &provider.region
+        && (region.is_empty() || region.len() > REGION_CHARS_MAX || !region.chars().all(is_plain))
+        && !document.is_repaired(&format!("{path}/region"))
+    {
+        document.problem(
+            problems,
+            &format!("{path}/region"),
+            Code::BadValue,
+            format!("`{region}` is not a region"),
+            "A region of AWS is written like `eu-central-1`.",
+        );
+    }
+    let Some(endpoint) = &provider.endpoint else {
+        return;
+    };
+    let path = format!("{path}/endpoint");
+    if document.is_repaired(&path) {
+        return;
+    }
+    let origin = endpoint.origin();
+    if origin.to_string() != endpoint.to_string() {
+        document.problem(
+            problems,
+            &path,
+            Code::BadValue,
+            format!("`{endpoint}` has a path"),
+            "An endpoint of AWS KMS ends after its host and port: leave out the path.",
+        );
+    }
+    if origin.scheme == UrlScheme::Http && !is_loopback(&origin.host) {
+        document.problem(
+            problems,
+            &path,
+            Code::BadValue,
+            format!("`{endpoint}` is not on this machine, and `http` is not encrypted"),
+            "Write `https`. `http` is for addresses of this machine, such as 127.0.0.1.",
+        );
+    }
+}
+
+/// Whether this is an address of this machine. A name is none: it may lead elsewhere.
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<IpAddr>()
+        .is_ok_and(|address| address.is_loopback())
+}
+
+/// How long a call may wait.
+fn timeout(
+    document: &Document<OperatorFile>,
+    path: &str,
+    provider: &KeyProvider,
+    problems: &mut Diagnostics,
+) {
     if let Some(timeout) = provider.timeout
+        && provider.kind != ProviderKind::Software
         && !TIMEOUT_MILLIS.contains(&timeout.millis())
     {
         document.problem(
@@ -135,32 +217,48 @@ fn token(
             &format!("{path}/timeout"),
             Code::BadValue,
             format!("`{timeout}` is out of range"),
-            "A call of a token waits for `1 ms` to `1 min`.",
+            "A call waits for `1 ms` to `1 min`.",
         );
     }
 }
 
-/// What the host's own memory does not have.
-fn only_of_tokens(
+/// What providers of this kind do not have.
+fn of_other_kinds(
     document: &Document<OperatorFile>,
     path: &str,
     provider: &KeyProvider,
     problems: &mut Diagnostics,
 ) {
-    let keys = [
-        ("module", provider.module.is_some()),
-        ("token", provider.token.is_some()),
-        ("pin", provider.pin.is_some()),
-        ("sessions", provider.sessions.is_some()),
-        ("timeout", provider.timeout.is_some()),
+    const TOKEN: &[ProviderKind] = &[ProviderKind::Pkcs11];
+    const SERVICE: &[ProviderKind] = &[ProviderKind::AwsKms];
+    const BOTH: &[ProviderKind] = &[ProviderKind::Pkcs11, ProviderKind::AwsKms];
+    let settings = [
+        ("module", provider.module.is_some(), TOKEN),
+        ("token", provider.token.is_some(), TOKEN),
+        ("pin", provider.pin.is_some(), TOKEN),
+        ("sessions", provider.sessions.is_some(), TOKEN),
+        ("region", provider.region.is_some(), SERVICE),
+        ("endpoint", provider.endpoint.is_some(), SERVICE),
+        ("ca", provider.ca.is_some(), SERVICE),
+        ("credentials", provider.credentials.is_some(), SERVICE),
+        ("calls", provider.calls.is_some(), SERVICE),
+        ("timeout", provider.timeout.is_some(), BOTH),
     ];
-    for (key, _) in keys.iter().filter(|(_, is_there)| *is_there) {
+    for (key, is_there, kinds) in settings {
+        if !is_there || kinds.contains(&provider.kind) {
+            continue;
+        }
+        let names: Vec<String> = kinds
+            .iter()
+            .map(|kind| format!("`{}`", kind.name()))
+            .collect();
         document.problem(
             problems,
             &format!("{path}/{key}"),
             Code::Contradiction,
             format!(
-                "`{key}` is for providers of the kind `pkcs11`, and this one is `{}`",
+                "`{key}` is for providers of the kind {}, and this one is `{}`",
+                names.join(" or "),
                 provider.kind.name()
             ),
             "Leave it out here, or change the kind.",

@@ -23,6 +23,7 @@ mod fuzz_seeds;
 mod grpc;
 mod identities;
 mod init;
+mod key_services;
 mod key_tokens;
 mod kill;
 mod ledger;
