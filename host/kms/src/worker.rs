@@ -12,7 +12,7 @@ use rialto_keys::KeyError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::configuration::{Configuration, OpenError};
 use crate::failure::Failure;
@@ -47,8 +47,18 @@ enum Stage<T> {
     Abandoned,
 }
 
-/// The right to answer once.
-struct Answering<T>(Arc<Reply<T>>);
+/// The right to answer once, and the room of the call. The room is given back before the caller has the answer, so that
+/// the caller's next call finds it.
+struct Answering<T> {
+    reply: Arc<Reply<T>>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+/// An outcome whose caller has gone. It keeps the room of the call.
+struct Late<T> {
+    outcome: Result<T, Failure>,
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 impl Worker {
     /// Start the thread. It makes connections when there is something to do.
@@ -97,11 +107,11 @@ impl Worker {
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
         let deadline = Instant::now() + self.timeout;
+        let (reply, answering) = Reply::new(self.take_room()?);
         let work = work(self.service.clone(), deadline);
-        let (reply, answering) = Reply::new();
-        self.spawn(async move {
-            let _gone = answering.give(work.await);
-        })?;
+        self.runtime.spawn(async move {
+            let _late = answering.give(work.await);
+        });
         self.wait(&reply, deadline)
     }
 
@@ -117,27 +127,27 @@ impl Worker {
     {
         let deadline = Instant::now() + self.timeout;
         let service = self.service.clone();
+        let (reply, answering) = Reply::new(self.take_room()?);
         let work = work(service.clone(), deadline + LATE);
-        let (reply, answering) = Reply::new();
-        self.spawn(async move {
-            if let Some(Ok(made)) = answering.give(work.await) {
+        self.runtime.spawn(async move {
+            let late = answering.give(work.await);
+            if let Some(Late {
+                outcome: Ok(made),
+                _room,
+            }) = late
+            {
                 undo(service, made).await;
             }
-        })?;
+        });
         self.wait(&reply, deadline)
     }
 
-    /// Start a task, unless there are as many as there may be.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
-        let Ok(room) = self.room.clone().try_acquire_owned() else {
+    /// The room of one call, unless there are as many as there may be.
+    fn take_room(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        self.room.clone().try_acquire_owned().map_err(|_| {
             let why = format!("{} calls of AWS KMS are under way", self.calls);
-            return Err(Failure::NotDone(why));
-        };
-        self.runtime.spawn(async move {
-            task.await;
-            drop(room);
-        });
-        Ok(())
+            Failure::NotDone(why)
+        })
     }
 
     fn wait<T>(&self, reply: &Reply<T>, deadline: Instant) -> Result<T, Failure> {
@@ -167,12 +177,16 @@ fn start_thread(calls: usize) -> io::Result<(oneshot::Sender<()>, Handle)> {
 }
 
 impl<T> Reply<T> {
-    fn new() -> (Arc<Self>, Answering<T>) {
+    fn new(room: OwnedSemaphorePermit) -> (Arc<Self>, Answering<T>) {
         let reply = Arc::new(Self {
             stage: Mutex::new(Stage::Waiting),
             done: Condvar::new(),
         });
-        (reply.clone(), Answering(reply))
+        let answering = Answering {
+            reply: reply.clone(),
+            room: Some(room),
+        };
+        (reply, answering)
     }
 
     /// The answer, or none at this time.
@@ -192,13 +206,18 @@ impl<T> Reply<T> {
 
 impl<T> Answering<T> {
     /// Answer. Returns the outcome if the caller has gone.
-    fn give(self, outcome: Result<T, Failure>) -> Option<Result<T, Failure>> {
-        let mut stage = self.0.stage.lock();
+    fn give(mut self, outcome: Result<T, Failure>) -> Option<Late<T>> {
+        let room = self.room.take();
+        let mut stage = self.reply.stage.lock();
         if matches!(*stage, Stage::Abandoned) {
-            return Some(outcome);
+            return Some(Late {
+                outcome,
+                _room: room,
+            });
         }
+        drop(room);
         *stage = Stage::Done(outcome);
-        self.0.done.notify_one();
+        self.reply.done.notify_one();
         None
     }
 }
@@ -206,11 +225,12 @@ impl<T> Answering<T> {
 impl<T> Drop for Answering<T> {
     /// A task that ends without an answer has failed.
     fn drop(&mut self) {
-        let mut stage = self.0.stage.lock();
+        self.room = None;
+        let mut stage = self.reply.stage.lock();
         if matches!(*stage, Stage::Waiting) {
             let why = "the host failed in a call of AWS KMS: see its log";
             *stage = Stage::Done(Err(KeyError::ProviderAway(why.to_owned()).into()));
-            self.0.done.notify_one();
+            self.reply.done.notify_one();
         }
     }
 }
@@ -219,16 +239,50 @@ impl<T> Drop for Answering<T> {
 mod tests {
     use super::*;
 
+    /// The room of one call, which is taken.
+    fn rooms() -> (Arc<Semaphore>, OwnedSemaphorePermit) {
+        let rooms = Arc::new(Semaphore::new(1));
+        let room = rooms.clone().try_acquire_owned().unwrap();
+        (rooms, room)
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
     #[test]
-    fn answer_reaches_its_caller_or_returns() {
-        let soon = || Instant::now() + Duration::from_secs(600);
-        let (reply, answering) = Reply::new();
-        assert_eq!(answering.give(Ok(1)), None);
-        assert_eq!(reply.wait(soon()), Some(Ok(1)));
-        let (reply, answering) = Reply::new();
+    fn caller_with_an_answer_finds_room() {
+        for outcome in [Some(Ok(1)), None] {
+            let (rooms, room) = rooms();
+            let (reply, answering) = Reply::new(room);
+            let waiting = std::thread::spawn(move || {
+                let answer = reply.wait(soon());
+                (answer, rooms.available_permits())
+            });
+            match outcome {
+                Some(outcome) => assert!(answering.give(outcome).is_none()),
+                // The task has failed.
+                None => drop(answering),
+            }
+            let (answer, free) = waiting.join().unwrap();
+            assert_eq!((answer.is_some(), free), (true, 1));
+        }
+    }
+
+    #[test]
+    fn late_outcome_returns_with_its_room() {
+        let (rooms, room) = rooms();
+        let (reply, answering) = Reply::new(room);
         assert_eq!(reply.wait(Instant::now()), None);
-        assert_eq!(answering.give(Ok(2)), Some(Ok(2)));
-        let (reply, answering) = Reply::<u8>::new();
+        let late = answering.give(Ok(2)).unwrap();
+        assert_eq!((&late.outcome, rooms.available_permits()), (&Ok(2), 0));
+        drop(late);
+        assert_eq!(rooms.available_permits(), 1);
+    }
+
+    #[test]
+    fn failed_task_is_an_answer() {
+        let (reply, answering) = Reply::<u8>::new(rooms().1);
         drop(answering);
         let failed = reply.wait(soon());
         assert!(matches!(
