@@ -460,6 +460,7 @@ impl Service {
                 Err(
                     Failure::Contention(_)
                     | Failure::Refused
+                    | Failure::Away(_)
                     | Failure::Shutdown
                     | Failure::Expired,
                 ),

@@ -30,7 +30,7 @@ use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
 use crate::store::{Store, StoreError, StoredReminder};
-use crate::sync::{AtomicU64, AtomicUsize, Mutex};
+use crate::sync::{AtomicU64, Mutex};
 use crate::time::{Clock, Entropy, Timestamp};
 use crate::turn::Turn;
 use crate::waiting::WaitingDeliveries;
@@ -98,8 +98,6 @@ pub(crate) struct Shared {
     pub outbound_queues: OutboundQueues,
     /// Outbound requests that wait for answers to be written.
     pub answers: Answers,
-    /// How many turns wait for a service outside the host.
-    pub outside: AtomicUsize,
     pub counters: Counters,
     /// Dead letters about which a decision is being written, by the delivery's id.
     pub deciding: Mutex<HashSet<u64>>,
@@ -201,7 +199,6 @@ impl Engine {
             log: Log::recovered(recovered.lsn),
             next_id: AtomicU64::new(first_id),
             first_id,
-            outside: AtomicUsize::new(0),
             counters: Counters::default(),
             deciding: Mutex::default(),
             poison_candidates: Mutex::default(),

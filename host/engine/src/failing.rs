@@ -119,7 +119,9 @@ impl Engine {
             return Some(job);
         };
         // A poison candidate is tried although its subscriber is paused: the next candidate waits for it.
+        // Neither is one whose answer from outside is there: it would be lost.
         if job.waiter.is_some()
+            || job.remembered.has_answers()
             || !shared
                 .waiting
                 .keeps(&delivery.component, delivery.id, job.released)

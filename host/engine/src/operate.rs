@@ -303,7 +303,7 @@ impl Engine {
         Load {
             turns_active: shared.queue.active(),
             turns_alive: shared.queue.alive() + all_waiting,
-            turns_outside: shared.outside.load(Ordering::Relaxed),
+            turns_outside: shared.queue.outside.load(Ordering::Relaxed),
             turns_delayed: waiting.delayed,
             turns_kept: waiting.kept,
             turns_on_disk: all_waiting.saturating_sub(waiting.in_memory),

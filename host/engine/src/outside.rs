@@ -27,6 +27,8 @@ use crate::validate::conflict_now;
 
 /// Calls of one turn.
 const CALLS_MAX: usize = 16;
+/// Calls that all runs of a turn may begin, those included whose answers were of no use.
+const BEGUN_MAX: u32 = 32;
 /// Random bytes that a turn with calls may draw.
 const DRAWN_BYTES_MAX: usize = 64 * 1024;
 
@@ -50,6 +52,15 @@ pub(crate) struct Remembered {
     /// The random bytes that were drawn, in order.
     drawn: Vec<u8>,
     answers: Vec<(CallHash, Arc<dyn OutsideAnswer>)>,
+    /// Calls that were begun, in all runs.
+    begun: u32,
+}
+
+impl Remembered {
+    /// Whether the next run gets an answer, which would be lost with the job.
+    pub fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
 }
 
 /// The calls of a turn that runs.
@@ -135,6 +146,11 @@ impl Calls {
                 "a turn may make {CALLS_MAX} calls of services outside the host and this one wants more"
             )));
         }
+        if self.remembered.begun >= BEGUN_MAX {
+            return Err(Interrupt::Misuse(format!(
+                "a turn asks services outside the host for something else in each run: it has begun {BEGUN_MAX} calls"
+            )));
+        }
         if self.forgets {
             return Err(Interrupt::Misuse(format!(
                 "a turn that calls services outside the host may draw {DRAWN_BYTES_MAX} random bytes and this one has drawn more"
@@ -143,6 +159,7 @@ impl Calls {
         // What was drawn by earlier runs and not by this one is not drawn again in the same order.
         self.remembered.drawn.truncate(self.drawn);
         self.remembered.now = Some(now);
+        self.remembered.begun += 1;
         self.begins = Some((hash, begin));
         Err(Interrupt::Outside)
     }
@@ -161,6 +178,15 @@ impl Turn {
     ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
         let now = self.now;
         self.calls.answer(now, hash, begin)
+    }
+}
+
+impl Turn {
+    /// End the turn, because a service does not answer without which it must have no effect. A delivery is tried
+    /// again, and its component is not paused for it. The handler must return at once.
+    pub fn away(&mut self, why: String) -> Interrupt {
+        self.away = Some(why.clone());
+        Interrupt::Away(why)
     }
 }
 
@@ -189,10 +215,7 @@ impl Drop for Answered {
     fn drop(&mut self) {
         if let Some((job, _)) = self.waiting.take() {
             self.engine.ended("a call without an answer", |engine| {
-                let failure = Failure::Handler {
-                    component: job.stimulus.component().clone(),
-                    reason: "a service outside the host was called and gave no answer".into(),
-                };
+                let failure = Failure::Away("it was called and gave no answer".into());
                 engine.fail(None, job, failure, 0);
             });
         }
@@ -203,7 +226,7 @@ impl WeakEngine {
     /// Do what follows the end of a call, on the thread of the service.
     fn ended(&self, what: &str, then: impl FnOnce(&Engine)) {
         let Some(engine) = self.get() else { return };
-        engine.shared.outside.fetch_sub(1, Ordering::Relaxed);
+        engine.shared.queue.outside.fetch_sub(1, Ordering::Relaxed);
         engine.shared.guarded(what, || then(&engine));
     }
 }
@@ -224,7 +247,7 @@ impl Engine {
         drop(turn);
         let counters = &self.shared.counters;
         counters.outside_calls.fetch_add(1, Ordering::Relaxed);
-        self.shared.outside.fetch_add(1, Ordering::Relaxed);
+        self.shared.queue.outside.fetch_add(1, Ordering::Relaxed);
         begin(Answered {
             engine: self.weak(),
             waiting: Some((job, hash)),

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::engine::Engine;
 use crate::queue::Job;
@@ -96,6 +97,13 @@ impl Engine {
         }));
         // A queue that is closed takes none; the next start does.
         if self.shared.queue.push_if_open(job).is_err() {
+            self.note_candidate(None);
+        }
+    }
+
+    /// Note that no candidate runs, at the end of all workers.
+    pub(crate) fn forget_candidate(&self) {
+        if self.shared.queue.outside.load(Ordering::Acquire) > 0 {
             self.note_candidate(None);
         }
     }

@@ -140,6 +140,8 @@ pub(crate) struct Queue {
     active: AtomicUsize,
     /// Jobs that are not done, those that queue for a document included.
     alive: Arc<AtomicUsize>,
+    /// Begun jobs that wait for a service outside the host. Its bounds limit them, so they keep no other job out.
+    pub outside: AtomicUsize,
     /// A copy of `closed` in `ready`, to be read without the lock.
     closed: AtomicBool,
     /// How many begun jobs that are not done make the queue full: then no request is begun while work is ready.
@@ -353,7 +355,7 @@ impl Queue {
             alive >= waiting,
             "{waiting} requests wait, and {alive} jobs are not done"
         );
-        alive - waiting >= self.begun_max
+        (alive - waiting).saturating_sub(self.outside.load(Ordering::Acquire)) >= self.begun_max
     }
 
     /// The job with a number in the order of arrival, if there is one: for tests that choose the order.
@@ -388,7 +390,8 @@ impl Queue {
     /// How many more jobs may begin before the queue is full.
     pub fn room(&self) -> usize {
         let waiting = self.ready.lock().clients.waiting();
-        let begun = self.alive().saturating_sub(waiting);
+        let outside = self.outside.load(Ordering::Acquire);
+        let begun = self.alive().saturating_sub(waiting + outside);
         self.begun_max.saturating_sub(begun)
     }
 

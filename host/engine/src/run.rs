@@ -127,9 +127,10 @@ impl Engine {
                 outcome: Ok(reply),
             } => self.execute(turn, job, reply, took_us),
             Handled {
-                turn: Some(turn),
+                turn: Some(mut turn),
                 outcome: Err(failure),
             } => {
+                let failure = turn.away.take().map_or(failure, Failure::Away);
                 match conflict_of_failed(shared, &turn, &job.stimulus) {
                     Some(conflict) => self.interrupted(turn, job, conflict),
                     None => self.fail(Some(turn), job, failure, took_us),

@@ -223,6 +223,9 @@ pub enum Failure {
         /// What happened.
         reason: String,
     },
+    /// A service outside the host that it needs does not answer now. The handler is not to blame.
+    #[error("a service outside the host does not answer: {0}")]
+    Away(String),
     /// It had too many conflicts with other turns.
     #[error("the turn was interrupted by others {0} times")]
     Contention(u32),

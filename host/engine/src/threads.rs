@@ -92,6 +92,8 @@ impl Threads {
         }
         // Jobs that the last runs have put back.
         self.engine.abandon();
+        // A candidate that waits outside the host is not what ends the process.
+        self.engine.forget_candidate();
         self.engine.shared.log.close();
         if let Some(committer) = self.committer.take() {
             let _ = committer.join();

@@ -30,6 +30,9 @@ pub enum Interrupt {
     /// The turn needs an answer from outside the host ([`crate::outside`]). The engine runs it again with the answer.
     #[error("interrupted until a service outside the host answers")]
     Outside,
+    /// A service outside the host, without which the turn has no effect, does not answer ([`Turn::away`]).
+    #[error("a service outside the host does not answer: {0}")]
+    Away(String),
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(String),
@@ -106,6 +109,8 @@ pub struct Turn {
     pub(crate) blocked: Option<Arc<Cell>>,
     /// Its calls of services outside the host.
     pub(crate) calls: Calls,
+    /// Why a service outside the host does not answer, if the turn ends for that.
+    pub(crate) away: Option<String>,
     /// The sender, the first instant and the answer of the chain that this turn belongs to, as far as known.
     pub(crate) origin: Origin,
     /// Whether the turn begins a chain, and `Pending` counts it.
@@ -134,6 +139,7 @@ impl Turn {
             staged: Staged::default(),
             blocked: None,
             calls: Calls::default(),
+            away: None,
             origin: Origin::default(),
             begins: false,
             hops: 0,

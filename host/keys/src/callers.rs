@@ -19,6 +19,12 @@ const WAITING_PER_CALL_MAX: usize = 32;
 /// A call. It gets the reason if it is refused.
 type Call = Box<dyn FnOnce(Option<KeyError>) + Send>;
 
+struct Waiting {
+    /// Since when it waits, if it may be refused for that.
+    since: Option<Instant>,
+    call: Call,
+}
+
 /// The threads of one provider. They start when there is something to do, and end with this value.
 pub(crate) struct Callers(Arc<Queue>);
 
@@ -33,7 +39,7 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<(Instant, Call)>,
+    waiting: VecDeque<Waiting>,
     threads: usize,
     /// Threads that wait for a call.
     idle: usize,
@@ -52,9 +58,10 @@ impl Callers {
         }))
     }
 
-    /// Run a call on a thread, or refuse it here.
-    pub fn submit(&self, call: Call) {
-        if let Err((call, why)) = self.enqueue(call) {
+    /// Run a call on a thread, or refuse it here. An `urgent` one is never refused for load: it takes back what
+    /// another has made.
+    pub fn submit(&self, call: Call, urgent: bool) {
+        if let Err((call, why)) = self.enqueue(call, urgent) {
             let name = &self.0.name;
             call(Some(KeyError::ProviderAway(format!(
                 "the provider `{name}` {why}"
@@ -62,10 +69,10 @@ impl Callers {
         }
     }
 
-    fn enqueue(&self, call: Call) -> Result<(), (Call, String)> {
+    fn enqueue(&self, call: Call, urgent: bool) -> Result<(), (Call, String)> {
         let mut state = self.0.state.lock();
         let waiting_max = self.0.threads_max * WAITING_PER_CALL_MAX;
-        if state.waiting.len() >= waiting_max {
+        if state.waiting.len() >= waiting_max && !urgent {
             return Err((call, format!("has {waiting_max} calls that wait")));
         }
         // Each idle thread takes one of the waiting calls.
@@ -82,7 +89,10 @@ impl Callers {
                 }
             }
         }
-        state.waiting.push_back((Instant::now(), call));
+        state.waiting.push_back(Waiting {
+            since: (!urgent).then(Instant::now),
+            call,
+        });
         self.0.changed.notify_one();
         Ok(())
     }
@@ -98,8 +108,8 @@ impl Drop for Callers {
 
 impl Queue {
     fn serve(&self) {
-        while let Some((since, call)) = self.next() {
-            let late = since.elapsed() > self.patience;
+        while let Some(Waiting { since, call }) = self.next() {
+            let late = since.is_some_and(|since| since.elapsed() > self.patience);
             let refused = late.then(|| {
                 KeyError::ProviderAway(format!(
                     "the provider `{}` had no free session for {} ms",
@@ -111,7 +121,7 @@ impl Queue {
         }
     }
 
-    fn next(&self) -> Option<(Instant, Call)> {
+    fn next(&self) -> Option<Waiting> {
         let mut state = self.state.lock();
         loop {
             if let Some(call) = state.waiting.pop_front() {

@@ -190,15 +190,37 @@ impl Keys {
         work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
         done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
     ) {
+        self.submit(provider, work, done, false);
+    }
+
+    /// Destroy a key of this owner on such a thread, however much the provider has to do. The number of these calls is
+    /// bounded by that of the calls that made the keys.
+    pub fn destroy_outside(
+        &self,
+        (owner, provider, reference): (String, &str, String),
+        done: impl FnOnce(Result<(), KeyError>) + Send + 'static,
+    ) {
+        let work = move |keys: &Self| keys.destroy(&owner, &reference);
+        self.submit(provider, work, done, true);
+    }
+
+    fn submit<T: 'static>(
+        &self,
+        provider: &str,
+        work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
+        done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
+        urgent: bool,
+    ) {
         let Some(callers) = self.all.callers.get(provider) else {
             return done(Err(KeyError::NoProvider));
         };
         let keys = self.outside_turns();
-        callers.submit(Box::new(move |refused| {
+        let call = move |refused: Option<KeyError>| {
             let outcome = refused.map_or_else(|| work(&keys), Err);
             drop(keys);
             done(outcome);
-        }));
+        };
+        callers.submit(Box::new(call), urgent);
     }
 
     /// The providers, in the order of their names.

@@ -67,8 +67,15 @@ impl Guest {
         let now = self.turn_ref()?.now().0;
         let (reference, input) = (own.reference.clone(), unsigned.input.clone().into_bytes());
         let signature = self.signs(keys::HOST, reference, now, input)?;
-        let signature = signature
-            .map_err(|error| wasmtime::format_err!("`crypto.sign`, with the hub's key: {error}"))?;
+        let signature = match signature {
+            Ok(signature) => signature,
+            Err(keys::KeyError::ProviderAway(why)) => return Err(self.turn()?.away(why).into()),
+            Err(error) => {
+                return Err(wasmtime::format_err!(
+                    "`crypto.sign`, with the hub's key: {error}"
+                ));
+            }
+        };
         let signed = unsigned.signed(&signature);
         Ok(Signed {
             protected_header: signed.protected_header,

@@ -255,7 +255,10 @@ fn a_call_without_an_answer_fails_the_request() {
     drop(service.take());
     world.run_until_idle();
     let failed = outcome(&asked).unwrap().unwrap_err();
-    assert!(failed.to_string().contains("gave no answer"), "{failed}");
+    assert!(
+        matches!(&failed, Failure::Away(why) if why.contains("no answer")),
+        "{failed}"
+    );
     assert_eq!(world.all("notes").len(), 0);
     assert_eq!(world.engine.load().turns_alive, 0);
 }
@@ -316,6 +319,53 @@ fn too_many_calls_or_random_bytes_fail_the_turn() {
     world.run_until_idle();
     let failed = outcome(&greedy).unwrap().unwrap_err();
     assert!(failed.to_string().contains("random bytes"), "{failed}");
+}
+
+#[test]
+fn a_turn_that_never_asks_the_same_fails() {
+    let (world, service) = (World::new(), Service::default());
+    let (asks, run) = (service.clone(), AtomicU64::new(0));
+    let fickle = world.ask(doing(move |turn| {
+        let run = run.fetch_add(1, Ordering::Relaxed);
+        asks.ask(turn, &format!("in run {run}"))?;
+        Ok(true)
+    }));
+    world.run_until_idle();
+    while !service.asked().is_empty() {
+        service.answer("yes");
+        world.run_until_idle();
+    }
+    let failed = outcome(&fickle).unwrap().unwrap_err();
+    assert!(
+        failed.to_string().contains("something else in each run"),
+        "{failed}"
+    );
+}
+
+#[test]
+fn a_component_is_not_paused_when_a_service_is_away() {
+    let (world, service) = (World::new(), Service::default());
+    world
+        .bank
+        .amid_note
+        .lock()
+        .replace(Box::new(|turn| Err(turn.away("the token is gone".into()))));
+    for n in 0..50 {
+        world.ask_as(
+            &format!("c{n}"),
+            doing(move |turn| {
+                note(turn, BANK, &format!("s{n}"), &format!("n{n}"))?;
+                Ok(true)
+            }),
+        );
+    }
+    world.run_until_idle();
+    assert_eq!(world.engine.load().components_paused, 0);
+    world.bank.amid_note.lock().take();
+    world.pass(1_000);
+    world.run_until_idle();
+    assert_eq!(world.bank.noted.lock().len(), 50);
+    drop(service);
 }
 
 #[test]

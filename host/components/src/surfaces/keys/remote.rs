@@ -92,9 +92,8 @@ impl<T: Value> Drop for Answer<T> {
         };
         let (owner, reference) = (self.owner.clone(), reference.to_owned());
         let (component, provider) = (self.owner.clone(), self.provider.clone());
-        self.keys.call_outside(
-            &self.provider,
-            move |keys| keys.destroy(&owner, &reference),
+        self.keys.destroy_outside(
+            (owner, &self.provider, reference),
             move |destroyed| {
                 if let Err(error) = destroyed {
                     tracing::error!(component, provider, %error, "a key that was made for a turn without an effect could not be destroyed, and stays at its provider");
