@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 
 use crate::engine::{Engine, WeakEngine};
 use crate::queue::Job;
+use crate::run::is_expired;
 use crate::stimulus::Failure;
 use crate::time::Timestamp;
 use crate::turn::{Interrupt, Turn};
@@ -179,9 +180,7 @@ impl Turn {
         let now = self.now;
         self.calls.answer(now, hash, begin)
     }
-}
 
-impl Turn {
     /// End the turn, because a service does not answer without which it must have no effect. A delivery is tried
     /// again, and its component is not paused for it. The handler must return at once.
     pub fn away(&mut self, why: String) -> Interrupt {
@@ -226,7 +225,8 @@ impl WeakEngine {
     /// Do what follows the end of a call, on the thread of the service.
     fn ended(&self, what: &str, then: impl FnOnce(&Engine)) {
         let Some(engine) = self.get() else { return };
-        engine.shared.queue.outside.fetch_sub(1, Ordering::Relaxed);
+        let before = engine.shared.queue.outside.fetch_sub(1, Ordering::Relaxed);
+        assert!(before > 0, "{what} comes for a turn that nobody counts");
         engine.shared.guarded(what, || then(&engine));
     }
 }
@@ -237,6 +237,10 @@ impl Engine {
         // What a turn asks for after outdated reads is not to be done.
         if let Some(conflict) = conflict_now(&self.shared, &turn) {
             return self.interrupted(turn, job, conflict);
+        }
+        if is_expired(&self.shared, &job) {
+            // Nobody waits for what the call would be made for.
+            return self.fail(Some(turn), job, Failure::Expired, 0);
         }
         let mut calls = std::mem::take(&mut turn.calls);
         let Some((hash, begin)) = calls.begins.take() else {

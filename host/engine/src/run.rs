@@ -57,7 +57,7 @@ impl Engine {
             self.give_up(job, reason);
             return None;
         }
-        if expired(shared, &job) {
+        if is_expired(shared, &job) {
             self.fail(None, job, Failure::Expired, 0);
             return None;
         }
@@ -341,7 +341,7 @@ impl Engine {
 }
 
 /// Whether the client of the job has stopped waiting.
-fn expired(shared: &Shared, job: &Job) -> bool {
+pub(crate) fn is_expired(shared: &Shared, job: &Job) -> bool {
     let now_us = shared.environment.clock.monotonic_us();
     job.expires_us
         .is_some_and(|expires_us| expires_us <= now_us)

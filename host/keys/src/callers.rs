@@ -17,10 +17,10 @@ use crate::provider::Provider;
 const WAITING_PER_CALL_MAX: usize = 32;
 
 /// A call. It gets the reason if it is refused.
-type Call = Box<dyn FnOnce(Option<KeyError>) + Send>;
+pub(crate) type Call = Box<dyn FnOnce(Option<KeyError>) + Send>;
 
 struct Waiting {
-    /// Since when it waits, if it may be refused for that.
+    /// Since when it waits. None for one that is never refused for load.
     since: Option<Instant>,
     call: Call,
 }
@@ -58,10 +58,19 @@ impl Callers {
         }))
     }
 
-    /// Run a call on a thread, or refuse it here. An `urgent` one is never refused for load: it takes back what
-    /// another has made.
-    pub fn submit(&self, call: Call, urgent: bool) {
-        if let Err((call, why)) = self.enqueue(call, urgent) {
+    /// Run a call on a thread, or refuse it here.
+    pub fn submit(&self, call: Call) {
+        let since = Some(Instant::now());
+        self.run_or_refuse(Waiting { since, call });
+    }
+
+    /// Run a call on a thread, however many wait, because it takes back what another one has made.
+    pub fn submit_always(&self, call: Call) {
+        self.run_or_refuse(Waiting { since: None, call });
+    }
+
+    fn run_or_refuse(&self, waiting: Waiting) {
+        if let Err((call, why)) = self.enqueue(waiting) {
             let name = &self.0.name;
             call(Some(KeyError::ProviderAway(format!(
                 "the provider `{name}` {why}"
@@ -69,11 +78,11 @@ impl Callers {
         }
     }
 
-    fn enqueue(&self, call: Call, urgent: bool) -> Result<(), (Call, String)> {
+    fn enqueue(&self, new: Waiting) -> Result<(), (Call, String)> {
         let mut state = self.0.state.lock();
         let waiting_max = self.0.threads_max * WAITING_PER_CALL_MAX;
-        if state.waiting.len() >= waiting_max && !urgent {
-            return Err((call, format!("has {waiting_max} calls that wait")));
+        if state.waiting.len() >= waiting_max && new.since.is_some() {
+            return Err((new.call, format!("has {waiting_max} calls that wait")));
         }
         // Each idle thread takes one of the waiting calls.
         if state.idle <= state.waiting.len() && state.threads < self.0.threads_max {
@@ -82,17 +91,14 @@ impl Callers {
             match thread.spawn(move || queue.serve()) {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => {
-                    return Err((call, format!("has no thread: {error}")));
+                    return Err((new.call, format!("has no thread: {error}")));
                 }
                 Err(error) => {
                     tracing::warn!(provider = self.0.name, %error, "no more threads for calls of a provider of keys")
                 }
             }
         }
-        state.waiting.push_back(Waiting {
-            since: (!urgent).then(Instant::now),
-            call,
-        });
+        state.waiting.push_back(new);
         self.0.changed.notify_one();
         Ok(())
     }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rialto_signatures::pem;
 
 use crate::attributes::{Algorithm, Attributes, Purpose};
-use crate::callers::Callers;
+use crate::callers::{Call, Callers};
 use crate::error::KeyError;
 use crate::handed_out::{self, HandedOut};
 use crate::master::MasterKeys;
@@ -149,12 +149,17 @@ impl Keys {
         self.own.clone()
     }
 
-    /// What is said of a key of this owner. It asks no provider.
+    /// What is said of a key of this owner, and its provider, which is not asked.
     ///
     /// # Errors
     /// When the key is not the owner's.
-    pub fn attributes(&self, owner: &str, reference: &str) -> Result<Attributes, KeyError> {
-        Ok(self.owned(owner, reference)?.attributes)
+    pub fn attributes(
+        &self,
+        owner: &str,
+        reference: &str,
+    ) -> Result<(Attributes, String), KeyError> {
+        let key = self.owned(owner, reference)?;
+        Ok((key.attributes, key.provider))
     }
 
     /// Whether a provider is remote. What it is asked within a turn must go through [`Self::call_outside`].
@@ -190,7 +195,10 @@ impl Keys {
         work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
         done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
     ) {
-        self.submit(provider, work, done, false);
+        match self.all.callers.get(provider) {
+            Some(callers) => callers.submit(self.call(work, done)),
+            None => done(Err(KeyError::NoProvider)),
+        }
     }
 
     /// Destroy a key of this owner on such a thread, however much the provider has to do. The number of these calls is
@@ -201,26 +209,24 @@ impl Keys {
         done: impl FnOnce(Result<(), KeyError>) + Send + 'static,
     ) {
         let work = move |keys: &Self| keys.destroy(&owner, &reference);
-        self.submit(provider, work, done, true);
+        match self.all.callers.get(provider) {
+            Some(callers) => callers.submit_always(self.call(work, done)),
+            None => done(Err(KeyError::NoProvider)),
+        }
     }
 
-    fn submit<T: 'static>(
+    /// A piece of work as a call of a provider's thread.
+    fn call<T: 'static>(
         &self,
-        provider: &str,
         work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
         done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
-        urgent: bool,
-    ) {
-        let Some(callers) = self.all.callers.get(provider) else {
-            return done(Err(KeyError::NoProvider));
-        };
+    ) -> Call {
         let keys = self.outside_turns();
-        let call = move |refused: Option<KeyError>| {
+        Box::new(move |refused| {
             let outcome = refused.map_or_else(|| work(&keys), Err);
             drop(keys);
             done(outcome);
-        };
-        callers.submit(Box::new(call), urgent);
+        })
     }
 
     /// The providers, in the order of their names.

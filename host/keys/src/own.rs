@@ -15,6 +15,8 @@ pub struct OwnKey {
     pub reference: String,
     /// ES256 or RS256.
     pub algorithm: Algorithm,
+    /// The provider that has it.
+    pub provider: String,
 }
 
 impl Keys {
@@ -37,11 +39,12 @@ impl Keys {
     /// # Errors
     /// When the reference is not one of a key of the host that signs by ES256 or RS256.
     pub fn with_own(self, reference: &str) -> Result<Self, KeyError> {
-        let attributes = self.attributes(HOST, reference)?;
+        let (attributes, provider) = self.attributes(HOST, reference)?;
         match attributes.algorithm {
             algorithm @ (Algorithm::Es256 | Algorithm::Rs256) => Ok(self.signing_as(OwnKey {
                 reference: reference.to_owned(),
                 algorithm,
+                provider,
             })),
             other => Err(KeyError::Unsupported(format!(
                 "a key of the algorithm {other:?} does not sign messages"

@@ -35,7 +35,7 @@ pub fn check(operator: &Operator, scheme: &Path, keys: Keys) -> anyhow::Result<(
     let path = wanted.reference.from_folder(scheme);
     let found = read(&path).context(PLACE)?;
     found
-        .map(|reference| opened(&path, &reference, keys).context(PLACE))
+        .map(|reference| opened(wanted, &reference, scheme, keys).context(PLACE))
         .transpose()
         .map(drop)
 }
@@ -46,17 +46,41 @@ fn with_own(wanted: &HubKeyProvider, scheme: &Path, keys: Keys) -> anyhow::Resul
         Some(reference) => reference,
         None => make(wanted, &path, &keys)?,
     };
-    opened(&path, &reference, keys)
+    opened(wanted, &reference, scheme, keys)
 }
 
-fn opened(path: &Path, reference: &str, keys: Keys) -> anyhow::Result<Keys> {
+/// The keys with the hub's own, which must be what the document wants: another one would sign what nobody expects.
+fn opened(
+    wanted: &HubKeyProvider,
+    reference: &str,
+    scheme: &Path,
+    keys: Keys,
+) -> anyhow::Result<Keys> {
+    let path = wanted.reference.from_folder(scheme);
     let opened = keys.with_own(reference);
-    opened.with_context(|| {
+    let keys = opened.with_context(|| {
         format!(
             "the reference in {} opens no key of the hub; restore it from a backup, or remove it to have a new key made",
             path.display()
         )
-    })
+    })?;
+    let own = keys.own().context("the hub has no key")?;
+    let (algorithm, provider) = (algorithm(wanted), wanted.provider.to_string());
+    anyhow::ensure!(
+        (own.algorithm, &own.provider) == (algorithm, &provider),
+        "the key of {} is of the algorithm {:?} at the provider `{}`, and the document wants {algorithm:?} at `{provider}`; name another file as `reference` to have a new key made",
+        path.display(),
+        own.algorithm,
+        own.provider
+    );
+    Ok(keys)
+}
+
+const fn algorithm(wanted: &HubKeyProvider) -> Algorithm {
+    match wanted.algorithm {
+        HubKeyAlgorithm::RS256 => Algorithm::Rs256,
+        HubKeyAlgorithm::ES256 => Algorithm::Es256,
+    }
 }
 
 /// The reference in a file; none if there is no such file.
@@ -70,12 +94,8 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
 
 /// Make the key. The public key is written before the reference, so that no key is in use whose public key is nowhere.
 fn make(wanted: &HubKeyProvider, path: &Path, keys: &Keys) -> anyhow::Result<String> {
-    let algorithm = match wanted.algorithm {
-        HubKeyAlgorithm::RS256 => Algorithm::Rs256,
-        HubKeyAlgorithm::ES256 => Algorithm::Es256,
-    };
     let provider = wanted.provider.to_string();
-    let made = keys.make_own(&provider, algorithm);
+    let made = keys.make_own(&provider, algorithm(wanted));
     let made = made.with_context(|| format!("the provider `{provider}` makes no key"))?;
     let public = public_file(path);
     let text = made.public_key.unwrap_or_default();
@@ -84,14 +104,18 @@ fn make(wanted: &HubKeyProvider, path: &Path, keys: &Keys) -> anyhow::Result<Str
         .filter(|folder| !folder.as_os_str().is_empty());
     rialto_files::folder(folder.unwrap_or(Path::new(".")))?;
     fs::write(&public, text).with_context(|| format!("writing {}", public.display()))?;
-    rialto_files::make_once(path, &[made.reference.as_bytes(), b"\n"])?;
+    let is_new = rialto_files::make_once(path, &[made.reference.as_bytes(), b"\n"])?;
+    anyhow::ensure!(
+        is_new,
+        "{} appeared meanwhile; start the host again",
+        path.display()
+    );
     tracing::info!(
         provider,
         "a new key signs the hub's messages; who verifies them needs the public key in {}",
         public.display()
     );
-    // Another host may have made one at the same time.
-    read(path)?.context("the reference that was written is gone")
+    Ok(made.reference)
 }
 
 /// The file of the public key: the reference's, with `.pem` added.

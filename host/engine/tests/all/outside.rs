@@ -398,6 +398,36 @@ fn a_client_that_has_gone_gets_nothing_done() {
 }
 
 #[test]
+fn a_turn_that_is_late_already_makes_no_call() {
+    let (world, service) = (World::new(), Service::default());
+    let (answer, asks, clock) = (Answer::default(), service.clone(), world.clock.clone());
+    let told = answer.clone();
+    let asker = Requester {
+        within: Some(Duration::from_millis(100)),
+        ..Requester::default()
+    };
+    let ask = doing(move |turn| {
+        clock.0.fetch_add(200, Ordering::Relaxed);
+        asks.ask(turn, "what")?;
+        Ok(true)
+    });
+    let submitted = world.engine.submit_for(
+        asker,
+        BANK.into(),
+        "ask".into(),
+        Arc::new(ask),
+        Trace::default(),
+        Box::new(move |outcome| {
+            *told.lock() = Some(outcome.map(|reply| *reply.downcast::<bool>().unwrap()));
+        }),
+    );
+    submitted.unwrap();
+    world.run_until_idle();
+    assert_eq!(outcome(&answer), Some(Err(Failure::Expired)));
+    assert_eq!(service.asked(), [""; 0]);
+}
+
+#[test]
 fn reminders_do_not_wait_for_a_service() {
     let (world, service) = (World::new(), Service::default());
     world.ask(doing(|turn| {

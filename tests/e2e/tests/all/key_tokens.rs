@@ -431,6 +431,16 @@ async fn hub_signs_with_a_key_that_is_in_a_token() {
             "{output}"
         );
         fs::write(&file, kept).unwrap();
+        // So does one of another algorithm than the document's.
+        let wanted = |name: &str| format!("algorithm = \"{name}\"");
+        let other = ["RS256", "ES256"]
+            .into_iter()
+            .find(|name| *name != algorithm);
+        let (now, then) = (wanted(algorithm), wanted(other.unwrap()));
+        world.scheme.replace("rialto.toml", &now, &then).unwrap();
+        let output = hsm.check(world.scheme.path());
+        assert_eq!(output.code, 2, "{output}");
+        assert!(output.said().contains("and the document wants"), "{output}");
     }
 }
 
