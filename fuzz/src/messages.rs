@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use fsp_interop_api::bindings::exports::rialto::host::http_handler::{
     Request, RequestHead, Response, Violation, ViolationKind,
 };
-use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
+use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Verdict};
 use fsp_interop_api::headers::forwardable;
 use fsp_interop_api::inbound::{self, Inbound, Measure, Taken};
 use fsp_interop_api::jws::Keys;
@@ -72,8 +72,8 @@ impl Keys for NoKeys {
         Verdict::NoKey
     }
 
-    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-        None
+    fn has_own_key(&self) -> bool {
+        false
     }
 }
 

@@ -14,7 +14,7 @@ use aws_lc_rs::signature::{
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use fsp_interop_api::bindings::exports::rialto::host::http_handler::Request;
-use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
+use fsp_interop_api::bindings::rialto::host::crypto::{Algorithm, Verdict};
 use fsp_interop_api::jws::memory::Documents;
 use fsp_interop_api::jws::{Judge, Keys};
 use fsp_interop_api::settings::Settings;
@@ -124,8 +124,8 @@ impl Keys for Everybody {
         }
     }
 
-    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-        None
+    fn has_own_key(&self) -> bool {
+        false
     }
 }
 

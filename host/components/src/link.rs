@@ -178,9 +178,7 @@ fn call(
 /// it is.
 pub(crate) fn explain(member: &Member, error: wasmtime::Error) -> wasmtime::Error {
     match error.downcast_ref::<Interrupt>() {
-        Some(
-            Interrupt::Conflict | Interrupt::Outside | Interrupt::Away(_) | Interrupt::Store(_),
-        ) => error,
+        Some(Interrupt::Conflict | Interrupt::Outside | Interrupt::Store(_)) => error,
         Some(Interrupt::Misuse(_)) | None => member.explain(&error).into(),
     }
 }

@@ -30,7 +30,9 @@ pub use authentication::Authentication;
 pub use body::{Memory, MemoryPermit};
 pub use exporter::Exporter;
 pub use found::FoundApis;
-pub use outbound::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
+pub use outbound::{
+    BreakerPolicy, DestinationStatus, NotSigned, Outbound, OutboundLimits, OwnSigner,
+};
 pub use pace::{Pace, Paced};
 pub use peers::PeerAddress;
 pub use refusals::{Refusals, Refused};

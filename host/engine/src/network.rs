@@ -42,6 +42,16 @@ pub enum WhileAway {
     GiveUp,
 }
 
+/// A signature of a request's body by the host's own key. The network has it made after the turn is on disk and
+/// before the first attempt, so that no turn waits for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnSignature {
+    /// The name of the header that has it, in lower case.
+    pub header: String,
+    /// The members of its protected header, a JSON object without `alg`.
+    pub members: String,
+}
+
 /// An outbound request, staged by a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutboundRequest {
@@ -57,6 +67,9 @@ pub struct OutboundRequest {
     pub headers: Vec<(String, String)>,
     /// UTF-8.
     pub body: Option<String>,
+    /// The host's signature, if it is to sign.
+    #[serde(default)]
+    pub signature: Option<OwnSignature>,
     /// How hard to try.
     pub policy: DeliveryPolicy,
     /// Opaque; comes back with the report.
@@ -81,7 +94,7 @@ pub struct OutboundResponse {
 /// Why a request was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailureKind {
-    /// The URL is unusable or its origin is not granted.
+    /// The URL is unusable or its origin is not granted, or the host does not sign for the sender.
     NotAllowed,
     /// No connection could be made.
     Unreachable,

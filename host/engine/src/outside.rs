@@ -180,13 +180,6 @@ impl Turn {
         let now = self.now;
         self.calls.answer(now, hash, begin)
     }
-
-    /// End the turn, because a service does not answer without which it must have no effect. A delivery is tried
-    /// again, and its component is not paused for it. The handler must return at once.
-    pub fn away(&mut self, why: String) -> Interrupt {
-        self.away = Some(why.clone());
-        Interrupt::Away(why)
-    }
 }
 
 /// Takes the answer of a call. If it is dropped without one, the turn fails.

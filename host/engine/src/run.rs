@@ -127,10 +127,9 @@ impl Engine {
                 outcome: Ok(reply),
             } => self.execute(turn, job, reply, took_us),
             Handled {
-                turn: Some(mut turn),
+                turn: Some(turn),
                 outcome: Err(failure),
             } => {
-                let failure = turn.away.take().map_or(failure, Failure::Away);
                 match conflict_of_failed(shared, &turn, &job.stimulus) {
                     Some(conflict) => self.interrupted(turn, job, conflict),
                     None => self.fail(Some(turn), job, failure, took_us),

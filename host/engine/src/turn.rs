@@ -11,7 +11,7 @@ use crate::engine::Shared;
 use crate::history::Step;
 use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
-use crate::network::{DeliveryPolicy, OutboundRequest};
+use crate::network::{DeliveryPolicy, OutboundRequest, OwnSignature};
 use crate::origin::Origin;
 use crate::outside::Calls;
 use crate::pending::Earlier;
@@ -30,9 +30,6 @@ pub enum Interrupt {
     /// The turn needs an answer from outside the host ([`crate::outside`]). The engine runs it again with the answer.
     #[error("interrupted until a service outside the host answers")]
     Outside,
-    /// A service outside the host, without which the turn has no effect, does not answer ([`Turn::away`]).
-    #[error("a service outside the host does not answer: {0}")]
-    Away(String),
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(String),
@@ -88,6 +85,8 @@ pub struct Send {
     pub headers: Vec<(String, String)>,
     /// UTF-8.
     pub body: Option<String>,
+    /// The host's signature, if it is to sign.
+    pub signature: Option<OwnSignature>,
     /// How it is retried.
     pub policy: DeliveryPolicy,
     /// Opaque; comes back with the report.
@@ -109,8 +108,6 @@ pub struct Turn {
     pub(crate) blocked: Option<Arc<Cell>>,
     /// Its calls of services outside the host.
     pub(crate) calls: Calls,
-    /// Why a service outside the host does not answer, if the turn ends for that.
-    pub(crate) away: Option<String>,
     /// The sender, the first instant and the answer of the chain that this turn belongs to, as far as known.
     pub(crate) origin: Origin,
     /// Whether the turn begins a chain, and `Pending` counts it.
@@ -139,7 +136,6 @@ impl Turn {
             staged: Staged::default(),
             blocked: None,
             calls: Calls::default(),
-            away: None,
             origin: Origin::default(),
             begins: false,
             hops: 0,
@@ -433,7 +429,10 @@ impl Turn {
         let headers = headers.flat_map(|(name, value)| [name.as_str(), value.as_str()]);
         let body = send.body.as_deref().unwrap_or_default();
         let rest = [&*send.method, &*send.url, body, &*send.correlation];
-        self.budget.charge_staged(headers.chain(rest))?;
+        let signature = send.signature.iter();
+        let signature = signature.flat_map(|s| [s.header.as_str(), s.members.as_str()]);
+        let all = headers.chain(rest).chain(signature);
+        self.budget.charge_staged(all)?;
         let id = self.shared.fresh_id();
         self.note(Step::Sent {
             id,
@@ -446,6 +445,7 @@ impl Turn {
             url: send.url,
             headers: send.headers,
             body: send.body,
+            signature: send.signature,
             policy: send.policy,
             correlation: send.correlation,
             traceparent: self.trace().to_string(),

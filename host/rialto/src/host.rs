@@ -37,6 +37,7 @@ use crate::disk::{self, Disk};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
+use crate::own_signer::HubSigner;
 use crate::releases::Releases;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
@@ -154,6 +155,7 @@ impl Host {
         let metrics = Arc::new(Metrics::default());
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
+        let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
         let runtime = runtime.with_keys(providers).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
@@ -163,6 +165,7 @@ impl Host {
             handle.clone(),
             outbound_limits(operator),
             tls.outbound.clone(),
+            Arc::new(signer),
             clock.clone(),
             metrics.clone(),
             spans.clone(),

@@ -26,6 +26,7 @@ pub mod metrics;
 pub mod operators;
 pub mod ops;
 pub mod out;
+pub mod own_signer;
 pub mod plan;
 pub mod releases;
 pub mod replay;

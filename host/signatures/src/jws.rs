@@ -82,12 +82,7 @@ impl Unsigned {
 /// # Errors
 /// When the members are not such an object.
 pub fn unsigned(algorithm: Algorithm, members: &str, payload: &[u8]) -> Result<Unsigned, JwsError> {
-    let Ok(Value::Object(members)) = serde_json::from_str(members) else {
-        return Err(JwsError::NoObject);
-    };
-    if members.contains_key("alg") {
-        return Err(JwsError::NamesAlgorithm);
-    }
+    let members = read_members(members)?;
     let mut header = Map::with_capacity(members.len() + 1);
     header.insert("alg".to_owned(), algorithm.name().into());
     header.extend(members);
@@ -96,6 +91,24 @@ pub fn unsigned(algorithm: Algorithm, members: &str, payload: &[u8]) -> Result<U
         input: signing_input(&protected_header, payload),
         protected_header,
     })
+}
+
+/// Whether these can be the members of a protected header.
+///
+/// # Errors
+/// When they are no JSON object, or name `alg`.
+pub fn check_members(members: &str) -> Result<(), JwsError> {
+    read_members(members).map(drop)
+}
+
+fn read_members(members: &str) -> Result<Map<String, Value>, JwsError> {
+    let Ok(Value::Object(members)) = serde_json::from_str(members) else {
+        return Err(JwsError::NoObject);
+    };
+    if members.contains_key("alg") {
+        return Err(JwsError::NamesAlgorithm);
+    }
+    Ok(members)
 }
 
 fn signing_input(protected_header: &str, payload: &[u8]) -> String {

@@ -56,6 +56,17 @@ impl Keyring {
     pub fn set_own(&self, key: PrivateKey) {
         self.own.store(Some(Arc::new(key)));
     }
+
+    /// Sign with the host's own key; none if it has none.
+    ///
+    /// # Errors
+    /// As [`jws::sign`].
+    pub fn sign(&self, members: &str, payload: &[u8]) -> Result<Option<Signed>, JwsError> {
+        let own = self.own.load();
+        own.as_deref()
+            .map(|key| jws::sign(key, members, payload))
+            .transpose()
+    }
 }
 
 /// The result of verifying a signature.
@@ -124,9 +135,12 @@ impl Signers {
     /// # Errors
     /// As [`jws::sign`].
     pub fn sign(&self, members: &str, payload: &[u8]) -> Result<Option<Signed>, JwsError> {
-        let own = self.ring.own.load();
-        own.as_deref()
-            .map(|key| jws::sign(key, members, payload))
-            .transpose()
+        self.ring.sign(members, payload)
+    }
+
+    /// Whether the host has a key of its own.
+    #[must_use]
+    pub fn has_own_key(&self) -> bool {
+        self.ring.own.load().is_some()
     }
 }

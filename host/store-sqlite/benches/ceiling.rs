@@ -160,6 +160,7 @@ impl Payments {
                 .map(header)
                 .into(),
             body: Some(self.body()),
+            signature: None,
             policy: DeliveryPolicy {
                 attempts_max: 5,
                 attempt_timeout_ms: 1_000,

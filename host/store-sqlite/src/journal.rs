@@ -16,7 +16,7 @@ use crate::rows::{Head, Stored, signed, unsigned};
 use crate::{failed, unreadable};
 
 /// The first byte of an entry: the version of its layout.
-const LAYOUT: u8 = 4;
+const LAYOUT: u8 = 5;
 
 /// The last state of a document in a group.
 #[derive(Clone, Debug, Serialize, Deserialize)]

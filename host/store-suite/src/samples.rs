@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use rialto_engine::network::{DeliveryPolicy, OutboundRequest, WhileAway};
+use rialto_engine::network::{DeliveryPolicy, OutboundRequest, OwnSignature, WhileAway};
 use rialto_engine::stimulus::LivePayload;
 use rialto_engine::store::{Collection, DeadLetter, DocumentWrite, Group, StoredReminder};
 use rialto_engine::{
@@ -156,6 +156,10 @@ pub fn outbound(id: u64) -> Arc<OutboundRequest> {
             ("x-twice".into(), id.to_string()),
         ],
         body: (!id.is_multiple_of(3)).then(|| format!("{{\"text\":\"{id} 漢\"}}")),
+        signature: id.is_multiple_of(2).then(|| OwnSignature {
+            header: "x-signature".into(),
+            members: format!("{{\"id\":{id}}}"),
+        }),
         policy: DeliveryPolicy {
             attempts_max: 8,
             attempt_timeout_ms: u32::MAX,

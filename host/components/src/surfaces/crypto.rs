@@ -1,10 +1,13 @@
-//! `crypto`: verifies and makes signatures. Components never see the keys.
+//! `crypto`: verifies signatures, and has messages signed. Components never see the keys.
 
+use rialto_engine::network::OwnSignature;
 use rialto_keys as keys;
 use rialto_signatures as signatures;
 
-use crate::bindings::rialto::host::crypto::{Algorithm, Host, Signed, Verdict};
+use crate::bindings::rialto::host::crypto::{self as wit, Algorithm, Host, Signed, Verdict};
+use crate::bindings::rialto::host::http::OutboundRequest;
 use crate::guest::Guest;
+use crate::headers::is_the_hosts;
 
 impl Host for Guest {
     fn has_key(&mut self, signer: String) -> wasmtime::Result<bool> {
@@ -33,6 +36,23 @@ impl Host for Guest {
             signatures::Verdict::Invalid => Verdict::Invalid,
             signatures::Verdict::NoKey => Verdict::NoKey,
         })
+    }
+
+    fn has_own_key(&mut self) -> wasmtime::Result<bool> {
+        self.turn()?;
+        let identity = &self.identity;
+        Ok(identity.keys.own().is_some() || identity.signers.has_own_key())
+    }
+
+    fn send_signed(
+        &mut self,
+        request: OutboundRequest,
+        signature: wit::OwnSignature,
+    ) -> wasmtime::Result<u64> {
+        let signature = own_signature(signature);
+        let signature =
+            signature.map_err(|why| wasmtime::format_err!("`crypto.send-signed`: {why}"))?;
+        self.stage(request, Some(signature))
     }
 
     fn sign(&mut self, members: String, payload: String) -> wasmtime::Result<Option<Signed>> {
@@ -67,21 +87,26 @@ impl Guest {
         let now = self.turn_ref()?.now().0;
         let (reference, input) = (own.reference.clone(), unsigned.input.clone().into_bytes());
         let signature = self.signs(keys::HOST, reference, now, input)?;
-        let signature = match signature {
-            Ok(signature) => signature,
-            Err(keys::KeyError::ProviderAway(why)) => return Err(self.turn()?.away(why).into()),
-            Err(error) => {
-                return Err(wasmtime::format_err!(
-                    "`crypto.sign`, with the hub's key: {error}"
-                ));
-            }
-        };
+        let signature = signature
+            .map_err(|error| wasmtime::format_err!("`crypto.sign`, with the hub's key: {error}"))?;
         let signed = unsigned.signed(&signature);
         Ok(Signed {
             protected_header: signed.protected_header,
             signature: signed.signature,
         })
     }
+}
+
+fn own_signature(wanted: wit::OwnSignature) -> Result<OwnSignature, String> {
+    signatures::jws::check_members(&wanted.members).map_err(|error| error.to_string())?;
+    let header = wanted.header.to_ascii_lowercase();
+    if is_the_hosts(&header) {
+        return Err(format!("only the host sets the header `{header}`"));
+    }
+    Ok(OwnSignature {
+        header,
+        members: wanted.members,
+    })
 }
 
 impl From<Algorithm> for signatures::Algorithm {

@@ -1,7 +1,7 @@
 //! `http`: outbound requests, to origins that the manifest grants.
 
 use rialto_engine::Timestamp;
-use rialto_engine::network::{self, DeliveryPolicy};
+use rialto_engine::network::{self, DeliveryPolicy, OwnSignature};
 use rialto_engine::turn::Send;
 
 use super::interrupt;
@@ -14,6 +14,17 @@ const ATTEMPTS_MAX: u32 = 100;
 
 impl Host for Guest {
     fn send(&mut self, request: OutboundRequest) -> wasmtime::Result<u64> {
+        self.stage(request, None)
+    }
+}
+
+impl Guest {
+    /// Stage a request, which the host signs if that is wanted.
+    pub(super) fn stage(
+        &mut self,
+        request: OutboundRequest,
+        signature: Option<OwnSignature>,
+    ) -> wasmtime::Result<u64> {
         let identity = self.identity.clone();
         let policy = &request.policy;
         if !(1..=ATTEMPTS_MAX).contains(&policy.attempts_max) {
@@ -35,6 +46,7 @@ impl Host for Guest {
             url: request.url,
             headers: sendable(request.headers),
             body: request.body,
+            signature,
             policy: DeliveryPolicy {
                 attempts_max,
                 attempt_timeout_ms: policy.attempt_timeout_ms.max(1),

@@ -170,6 +170,7 @@ mod tests {
             url: "http://127.0.0.1:1/x".to_owned(),
             headers: headers.to_vec(),
             body: Some("{}".to_owned()),
+            signature: None,
             policy: DeliveryPolicy {
                 attempts_max: 1,
                 attempt_timeout_ms: 1,

@@ -40,9 +40,11 @@ mod breaker;
 mod connector;
 mod destination;
 mod resolver;
+mod signing;
 
 pub use breaker::BreakerPolicy;
 pub use destination::DestinationStatus;
+pub use signing::{NotSigned, OwnSigner};
 
 use attempt::{FailedAttempt, attempt, built};
 use connector::Connector;
@@ -69,6 +71,7 @@ struct Inner {
     client: Client<Connector, Full<Bytes>>,
     destinations: Mutex<HashMap<String, Arc<Destination>>>,
     limits: OutboundLimits,
+    signer: Arc<dyn OwnSigner>,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
@@ -86,6 +89,7 @@ impl Outbound {
         runtime: Handle,
         limits: OutboundLimits,
         tls: Arc<OutboundTls>,
+        signer: Arc<dyn OwnSigner>,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         spans: Option<Spans>,
@@ -102,6 +106,7 @@ impl Outbound {
                 client,
                 destinations: Mutex::default(),
                 limits,
+                signer,
                 clock,
                 metrics,
                 spans,
@@ -180,10 +185,13 @@ impl Inner {
             built(request, trace)
         };
         let (outcome, attempts, destination) = match allowed {
-            Ok(built) => {
+            Ok(mut built) => {
                 let destination = built.uri().authority().map(ToString::to_string);
                 let destination = destination.unwrap_or_default();
-                let (outcome, attempts) = self.attempts(request, built, &destination).await;
+                let (outcome, attempts) = match self.sign(request, &mut built).await {
+                    Ok(()) => self.attempts(request, built, &destination).await,
+                    Err(not_signed) => (not_signed, 0),
+                };
                 (outcome, attempts, destination)
             }
             Err(reason) => {

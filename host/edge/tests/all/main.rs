@@ -4,3 +4,4 @@
 
 mod exporter;
 mod outbound;
+mod signing;

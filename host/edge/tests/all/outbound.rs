@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rialto_edge::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
 use rialto_engine::network::{
-    DeliveryPolicy, FailureKind, Network as _, OutboundRequest, Outcome, Report, WhileAway,
+    DeliveryPolicy, FailureKind, Network as _, OutboundRequest, Outcome, OwnSignature, Report,
+    WhileAway,
 };
 use rialto_engine::{Clock, Timestamp};
 use rialto_telemetry::Metrics;
@@ -19,38 +21,45 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
+use crate::signing::ScriptedSigner;
+
 /// Longer than anything here takes, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An FSP that answers 200, or resets connections while it is told to.
-struct Fsp {
-    address: SocketAddr,
+pub struct Fsp {
+    pub address: SocketAddr,
     well: Arc<AtomicBool>,
-    met: Arc<AtomicUsize>,
+    pub met: Arc<AtomicUsize>,
+    /// The requests as they came.
+    pub heard: Arc<Mutex<Vec<String>>>,
 }
 
 /// How an FSP that is not well behaves.
 #[derive(Clone, Copy, PartialEq)]
-enum Illness {
+pub enum Illness {
     Resets,
     Silent,
 }
 
-fn fsp(runtime: &Runtime, well: bool, illness: Illness) -> Fsp {
+pub fn fsp(runtime: &Runtime, well: bool, illness: Illness) -> Fsp {
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let fsp = Fsp {
         address: listener.local_addr().unwrap(),
         well: Arc::new(AtomicBool::new(well)),
         met: Arc::default(),
+        heard: Arc::default(),
     };
-    let (well, met) = (fsp.well.clone(), fsp.met.clone());
+    let (well, met, heard) = (fsp.well.clone(), fsp.met.clone(), fsp.heard.clone());
     runtime.spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let (well, met) = (well.clone(), met.clone());
+            let (well, met, heard) = (well.clone(), met.clone(), heard.clone());
             tokio::spawn(async move {
                 let mut buffer = [0; 4096];
-                while stream.read(&mut buffer).await.is_ok_and(|n| n > 0) {
+                while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+                    let text = String::from_utf8_lossy(&buffer[..length]);
+                    heard.lock().push(text.into_owned());
                     met.fetch_add(1, Ordering::SeqCst);
                     if well.load(Ordering::SeqCst) {
                         let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
@@ -79,19 +88,21 @@ impl Clock for Now {
     }
 }
 
-struct World {
-    runtime: Runtime,
+pub struct World {
+    pub runtime: Runtime,
     outbound: Outbound,
     clock: Arc<Now>,
+    pub signer: Arc<ScriptedSigner>,
 }
 
-fn world() -> World {
+pub fn world() -> World {
     world_with(OutboundTls::read(OriginFiles::default(), Vec::new()).unwrap())
 }
 
 fn world_with(tls: OutboundTls) -> World {
     let runtime = Runtime::new().unwrap();
     let clock = Arc::new(Now(Instant::now()));
+    let signer = Arc::new(ScriptedSigner::default());
     let limits = OutboundLimits {
         connections_per_destination: 2,
         connect_timeout: Duration::from_secs(1),
@@ -106,6 +117,7 @@ fn world_with(tls: OutboundTls) -> World {
         runtime.handle().clone(),
         limits,
         Arc::new(tls),
+        signer.clone(),
         clock.clone(),
         Arc::new(Metrics::default()),
         None,
@@ -114,6 +126,7 @@ fn world_with(tls: OutboundTls) -> World {
         runtime,
         outbound,
         clock,
+        signer,
     }
 }
 
@@ -124,6 +137,17 @@ impl World {
     }
 
     fn send_to(&self, url: String, while_away: WhileAway, lives_ms: u64) -> mpsc::Receiver<Report> {
+        self.send_signed(url, while_away, lives_ms, None)
+    }
+
+    /// The same for a request that the host is to sign.
+    pub fn send_signed(
+        &self,
+        url: String,
+        while_away: WhileAway,
+        lives_ms: u64,
+        signature: Option<OwnSignature>,
+    ) -> mpsc::Receiver<Report> {
         let (sender, receiver) = mpsc::channel();
         let request = OutboundRequest {
             id: 1,
@@ -132,6 +156,7 @@ impl World {
             url,
             headers: Vec::new(),
             body: Some("{}".into()),
+            signature,
             policy: DeliveryPolicy {
                 attempts_max: 100,
                 attempt_timeout_ms: 100,
@@ -172,7 +197,7 @@ impl World {
     }
 }
 
-fn failed(report: &Report) -> (FailureKind, &str) {
+pub fn failed(report: &Report) -> (FailureKind, &str) {
     match &report.outcome {
         Outcome::Failed { kind, reason, .. } => (*kind, reason),
         Outcome::Delivered(response) => panic!("it was delivered: {}", response.status),

@@ -343,32 +343,6 @@ fn a_turn_that_never_asks_the_same_fails() {
 }
 
 #[test]
-fn a_component_is_not_paused_when_a_service_is_away() {
-    let (world, service) = (World::new(), Service::default());
-    world
-        .bank
-        .amid_note
-        .lock()
-        .replace(Box::new(|turn| Err(turn.away("the token is gone".into()))));
-    for n in 0..50 {
-        world.ask_as(
-            &format!("c{n}"),
-            doing(move |turn| {
-                note(turn, BANK, &format!("s{n}"), &format!("n{n}"))?;
-                Ok(true)
-            }),
-        );
-    }
-    world.run_until_idle();
-    assert_eq!(world.engine.load().components_paused, 0);
-    world.bank.amid_note.lock().take();
-    world.pass(1_000);
-    world.run_until_idle();
-    assert_eq!(world.bank.noted.lock().len(), 50);
-    drop(service);
-}
-
-#[test]
 fn a_client_that_has_gone_gets_nothing_done() {
     let (world, service) = (World::new(), Service::default());
     let (answer, asks) = (Answer::default(), service.clone());

@@ -362,6 +362,7 @@ fn a_wall_clock_jump_does_not_move_an_attempt() {
 fn letter(to: &str) -> SendRequest {
     use rialto_engine::network::{DeliveryPolicy, WhileAway};
     SendRequest {
+        signature: None,
         method: "PUT".into(),
         url: format!("http://{to}/payments"),
         headers: vec![],

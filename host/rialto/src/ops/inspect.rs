@@ -270,10 +270,9 @@ pub(super) async fn documents(
             .inspect(&component, &collection, &range, scan.limit)
             .map_err(|error| match error {
                 Interrupt::Store(_) => Problem::new(Kind::Store, error.to_string()),
-                Interrupt::Misuse(_)
-                | Interrupt::Conflict
-                | Interrupt::Outside
-                | Interrupt::Away(_) => Problem::new(Kind::BadScan, error.to_string()),
+                Interrupt::Misuse(_) | Interrupt::Conflict | Interrupt::Outside => {
+                    Problem::new(Kind::BadScan, error.to_string())
+                }
             })?;
         // A crash must not take back what an operator has seen.
         shared

@@ -2,7 +2,7 @@
 
 use crate::bindings::rialto::fsp_interop_api::notify_requested::{self, notify_requested};
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
-use crate::jws::HostKeys;
+use crate::jws::{HostKeys, hub_signature};
 use crate::notice::{Frame, Notice};
 use crate::report::{Correlation, OnFailure, ended};
 use crate::settings::Settings;
@@ -35,7 +35,7 @@ pub fn deliver(frame: &Frame<'_>, notice: Notice) {
     let Some(target) = get_participant_callback_info(&notice.destination) else {
         return undeliverable(frame, notice);
     };
-    let event = request(notice, &target.base_url, random::uuid());
+    let event = request(frame, notice, &target.base_url, random::uuid());
     notify_requested(&event);
 }
 
@@ -74,18 +74,24 @@ fn undeliverable(frame: &Frame<'_>, notice: Notice) {
 
 /// The request for a notification.
 #[must_use]
-pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::Event {
+pub fn request(
+    frame: &Frame<'_>,
+    notice: Notice,
+    base_url: &str,
+    id: String,
+) -> notify_requested::Event {
     let Notice {
         destination,
         method,
         path,
-        headers,
+        mut headers,
         body,
         worth,
         report,
         subject,
         on_failure,
     } = notice;
+    let signature = hub_signature(frame.keys, frame.hub, &mut headers, (&method, &path));
     // The sender waits for an answer, and gets an error instead.
     let give_up_while_away = matches!(
         on_failure,
@@ -111,6 +117,7 @@ pub fn request(notice: Notice, base_url: &str, id: String) -> notify_requested::
         path,
         headers,
         body,
+        signature,
         worth,
         give_up_while_away,
         subject: filed_under,

@@ -1,4 +1,4 @@
-//! FSPIOP-Signature: checks of signed messages, and signatures of the hub's own messages.
+//! FSPIOP-Signature: checks of signed messages, and what the host signs of the hub's own messages.
 //!
 //! The signature covers the body's octets and a protected header, which repeats sender, receiver and path. It
 //! is checked against the headers and the request itself, so that a message signed for one path is not valid on
@@ -12,7 +12,8 @@
 //! | what is remembered of signers and of signed messages | [`memory`] |
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
-use crate::bindings::rialto::host::crypto::{self, Algorithm, Signed, Verdict};
+use crate::bindings::rialto::fsp_interop_api::notify_requested::HubSignature;
+use crate::bindings::rialto::host::crypto::{self, Algorithm, Verdict};
 use crate::media::Resource;
 use crate::settings::{Required, Settings, Unsigned};
 use memory::{Fingerprint, Memory};
@@ -50,8 +51,8 @@ pub trait Keys: fmt::Debug {
         payload: &str,
         signature: &str,
     ) -> Verdict;
-    /// Signs as the hub; none if it has no key.
-    fn sign(&self, members: &str, payload: &str) -> Option<Signed>;
+    /// Whether the hub has a key.
+    fn has_own_key(&self) -> bool;
 }
 
 /// The host's keys.
@@ -74,8 +75,8 @@ impl Keys for HostKeys {
         crypto::verify(signer, algorithm, protected_header, payload, signature)
     }
 
-    fn sign(&self, members: &str, payload: &str) -> Option<Signed> {
-        crypto::sign(members, payload)
+    fn has_own_key(&self) -> bool {
+        crypto::has_own_key()
     }
 }
 
@@ -93,7 +94,7 @@ pub struct Judge<'a> {
 }
 
 /// The value of FSPIOP-Signature.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Flattened {
     signature: String,
@@ -356,42 +357,33 @@ struct Own<'a> {
     date: Option<&'a str>,
 }
 
-/// The headers of a message of the hub, with its signature if it has a key.
+/// The signature that the host makes of a message of the hub before it leaves, if the hub has a key. The headers
+/// that it repeats are added. Messages of others, and signed ones, are forwarded as they are.
 #[must_use]
-pub fn signed(
+pub fn hub_signature(
     keys: &dyn Keys,
-    mut headers: String,
-    method: &str,
-    path: &str,
-    body: &str,
-) -> String {
+    hub: &str,
+    headers: &mut String,
+    (method, path): (&str, &str),
+) -> Option<HubSignature> {
+    let source = first(headers, "fspiop-source");
+    if source != Some(hub) || first(headers, SIGNATURE).is_some() || !keys.has_own_key() {
+        return None;
+    }
     let own = Own {
         uri: path,
         method,
-        source: first(&headers, "fspiop-source"),
-        destination: first(&headers, "fspiop-destination"),
-        date: first(&headers, "date"),
+        source,
+        destination: first(headers, "fspiop-destination"),
+        date: first(headers, "date"),
     };
-    let members = to_text(&own);
-    let Some(Signed {
-        protected_header,
-        signature,
-    }) = keys.sign(&members, body)
-    else {
-        return headers;
-    };
-    let value = to_text(&Flattened {
-        signature,
-        protected_header,
-    });
-    push(&mut headers, URI, path);
-    push(&mut headers, METHOD, method);
-    push(&mut headers, SIGNATURE, &value);
-    headers
-}
-
-fn to_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("a struct of strings always has a JSON text")
+    let members = serde_json::to_string(&own).expect("a struct of strings always has a JSON text");
+    push(headers, URI, path);
+    push(headers, METHOD, method);
+    Some(HubSignature {
+        header: SIGNATURE.to_owned(),
+        members,
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 pub use crate::bindings::rialto::fsp_interop_api::notify_requested::Worth;
 use crate::headers::{forwarded, originated};
-use crate::jws::{Keys, signed};
+use crate::jws::Keys;
 use crate::media::{Resource, Version, version_for_sender};
 use crate::refusal::{ErrorInformationBody, Extension, ExtensionList, error_body};
 use crate::report::{OnFailure, ReportKind};
@@ -149,7 +149,6 @@ impl Frame<'_> {
             self.now,
             cause.headers,
         );
-        let headers = signed(self.keys, headers, method, &path, &body);
         Notice {
             destination: destination.to_owned(),
             method: method.to_owned(),

@@ -7,7 +7,6 @@ use crate::bindings::rialto::fsp_interop_api as events;
 use crate::callback_reports::publish;
 use crate::delivery::{REQUESTED_BY, deliver, frame};
 use crate::headers::originated;
-use crate::jws::signed;
 use crate::media::{Resource, Version, media_type, trace, version_for_sender};
 use crate::notice::{Cause, Frame, Notice};
 use crate::refusal::error_body;
@@ -214,7 +213,6 @@ pub fn substitute(
             let version = version_for_sender(&cause, resource);
             let (path, body) = (format!("{}/error", report.path), error_body(&error));
             let headers = originated(resource, version, &requester, frame.hub, frame.now, &cause);
-            let headers = signed(frame.keys, headers, "PUT", &path, &body);
             Substitute::PartyInfo(Box::new(events::party_info_available::Event {
                 requester_fsp: report.destination.clone(),
                 destination_fsp: Some(requester),

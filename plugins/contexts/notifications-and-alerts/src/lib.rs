@@ -13,13 +13,14 @@ pub mod reports;
 pub mod settings;
 
 use alerts::AlertDocument;
-use bindings::exports::rialto::fsp_interop_api::notify_requested;
+use bindings::exports::rialto::fsp_interop_api::notify_requested::{self, HubSignature};
 use bindings::exports::rialto::host::{http_report_handler, settings_handler};
 use bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification, participant_liquidity_threshold_exceeded as liquidity,
     participant_state_updated,
 };
 use bindings::exports::rialto::security_authz::privileges_changed;
+use bindings::rialto::host::crypto::{self, OwnSignature};
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
 use notices::{NOTICES, NoticeDocument, OWN};
 use reports::ReportDocument;
@@ -36,14 +37,21 @@ pub struct Component;
 rialto_sdk::judges_settings!(settings_handler, Component, Settings);
 
 impl notify_requested::Guest for Component {
-    fn notify_requested(event: notify_requested::Event) {
+    fn notify_requested(mut event: notify_requested::Event) {
         let while_away = if event.give_up_while_away {
             WhileAway::GiveUp
         } else {
             WhileAway::Wait
         };
         let policy = settings::<Settings>().policy(event.worth, clock::now(), while_away);
-        http::send(&notification::outbound(event, policy));
+        let signature = event.signature.take();
+        let request = notification::outbound(event, policy);
+        match signature {
+            None => http::send(&request),
+            Some(HubSignature { header, members }) => {
+                crypto::send_signed(&request, &OwnSignature { header, members })
+            }
+        };
     }
 }
 

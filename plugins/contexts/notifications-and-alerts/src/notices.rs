@@ -133,6 +133,7 @@ impl NoticeDocument {
             path: "/".to_owned(),
             headers: "content-type: application/json\n".to_owned(),
             body: Some(body.expect("strings and numbers always have a JSON text")),
+            signature: None,
             worth: Worth::Lasting(WORTH_MS),
             give_up_while_away: false,
             subject: match (&self.participant, &self.request) {

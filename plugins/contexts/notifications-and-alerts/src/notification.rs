@@ -132,6 +132,7 @@ mod tests {
             path: "/transfers".to_owned(),
             headers: "date: x\n".to_owned(),
             body: Some("{ \"a\": 1 }".to_owned()),
+            signature: None,
             worth: notify_requested::Worth::Until(77),
             give_up_while_away: false,
             subject: "transfer:t".to_owned(),

@@ -444,14 +444,60 @@ async fn hub_signs_with_a_key_that_is_in_a_token() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn message_of_the_hub_waits_for_its_token_and_nothing_else_does() {
+    let hsm = FailingHsm::new();
+    let scheme = hsm.scheme();
+    let reference = "secrets/hub.reference";
+    let own = format!("hub-key-provider = {{ provider = \"hsm\", reference = \"{reference}\" }}");
+    add(&scheme, &format!("\n[signatures]\n{own}\n"));
+    drop(hsm.start(&scheme));
+    let public = scheme.path().join(format!("{reference}.pem"));
+    let options = WorldOptions {
+        verify_keys: BTreeMap::from([("Hub".to_owned(), fs::read_to_string(public).unwrap())]),
+        variables: hsm.variables(),
+        ..WorldOptions::default()
+    };
+    let mut world = World::of(scheme, &options).await.unwrap();
+    for fault in ["removed", "hold-sign"] {
+        hsm.ask_for(fault);
+        let missing = asks_for_nothing(&world).await;
+        // Its message is on disk and waits; turns do not.
+        until_metric(&world.host, "rialto_turns_outside", 0).await;
+        let paid = world.pay("1.25", "USD").await;
+        assert!(paid.is_committed(), "{paid:?}");
+        if fault == "hold-sign" {
+            world.host.restart().unwrap();
+        }
+        assert!(!is_told_of(&world, &missing));
+        hsm.release(fault);
+        hears_of(&world, &missing).await;
+    }
+    world.no_complaints().unwrap();
+}
+
 /// The payer asks for a transfer that does not exist, and the hub says so, signed.
 async fn hears_of_nothing(world: &World) {
+    let missing = asks_for_nothing(world).await;
+    hears_of(world, &missing).await;
+}
+
+/// The payer asks for a transfer that does not exist. The path of the hub's answer.
+async fn asks_for_nothing(world: &World) -> String {
     let payer = world.payer();
     let missing = format!("/transfers/{}", payer.new_id());
     let asked = payer.raw(Method::GET, &missing).to("Hub").send().await;
     assert_eq!(asked.unwrap().status.as_u16(), 202);
-    let path = format!("{missing}/error");
-    let told = payer.expect_callback(Method::PUT, &path, SOON);
+    format!("{missing}/error")
+}
+
+fn is_told_of(world: &World, path: &str) -> bool {
+    let messages = world.payer().recorder().messages();
+    messages.iter().any(|message| message.path == path)
+}
+
+async fn hears_of(world: &World, path: &str) {
+    let told = world.payer().expect_callback(Method::PUT, path, SOON);
     let told = told.await.unwrap();
     assert_eq!(told.headers["fspiop-source"], "Hub");
     assert!(told.headers.contains_key("fspiop-signature"));

@@ -280,6 +280,7 @@ fn letter(id: &str) -> SendRequest {
         _ => "payee",
     };
     SendRequest {
+        signature: None,
         method: "PUT".into(),
         url: format!("http://{destination}/payments"),
         headers: vec![],

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bindings::exports::rialto::host::http_handler::Caller;
-use crate::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
+use crate::bindings::rialto::host::crypto::{Algorithm, Verdict};
 use crate::jws::Keys;
 use crate::jws::fake::NoKeys;
 use crate::jws::memory::Documents;
@@ -64,8 +64,8 @@ impl Keys for Signs {
         Verdict::Invalid
     }
 
-    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-        None
+    fn has_own_key(&self) -> bool {
+        false
     }
 }
 

@@ -37,8 +37,8 @@ impl Keys for Both {
         }
     }
 
-    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-        None
+    fn has_own_key(&self) -> bool {
+        false
     }
 }
 
@@ -164,10 +164,7 @@ impl Sent {
             .signature
             .clone()
             .unwrap_or_else(|| signature_of(&source, self.algorithm, &header, self.body));
-        let value = to_text(&Flattened {
-            signature,
-            protected_header: header,
-        });
+        let value = signed_value(&signature, &header);
         self.headers.push(("fspiop-signature", value));
         self.bare_with(keys, memory, now)
     }
@@ -465,16 +462,18 @@ fn base64url_reads_back_and_has_one_text_for_each() {
     assert_eq!(decode_base64url("_-9"), None);
 }
 
+/// The value of FSPIOP-Signature.
+fn signed_value(signature: &str, protected_header: &str) -> String {
+    serde_json::json!({ "signature": signature, "protectedHeader": protected_header }).to_string()
+}
+
 /// One character of the header, the protected header or the body is another one: refused, and never
 /// a panic.
 #[test]
 fn any_changed_octet_of_a_signed_message_is_refused() {
     let header = encoded(PROTECTED.as_bytes());
     let signature = signature_of("payeefsp", Algorithm::Rs256, &header, sent().body);
-    let value = to_text(&Flattened {
-        signature,
-        protected_header: header,
-    });
+    let value = signed_value(&signature, &header);
     for place in 0..value.len() {
         for with in [b'A', b'b', b'"', b'{', b' ', b'0', b'}', b'\\'] {
             let mut changed = value.clone().into_bytes();
@@ -491,16 +490,27 @@ fn any_changed_octet_of_a_signed_message_is_refused() {
 
 #[test]
 fn hub_with_a_key_signs_its_own_messages() {
-    let headers = format!("date: {DATE}\nfspiop-source: Hub\nfspiop-destination: payerfsp\n");
-    let unsigned = signed(&NoKeys, headers.clone(), "PUT", "/transfers/1/error", "{}");
-    assert_eq!(unsigned, headers);
-    let signed = signed(&HubKey, headers, "PUT", "/transfers/1/error", "{}");
-    assert_eq!(first(&signed, "fspiop-uri"), Some("/transfers/1/error"));
-    assert_eq!(first(&signed, "fspiop-http-method"), Some("PUT"));
-    let value: Flattened = serde_json::from_str(first(&signed, SIGNATURE).unwrap()).unwrap();
-    assert_eq!(value.signature, "{}");
+    let of = |source: &str| {
+        format!("date: {DATE}\nfspiop-source: {source}\nfspiop-destination: payerfsp\n")
+    };
+    let about = ("PUT", "/transfers/1/error");
+    for (keys, given) in [
+        (&NoKeys as &dyn Keys, of("Hub")),
+        (&HubKey, of("payeefsp")),
+        (&HubKey, of("hub")),
+        (&HubKey, of("Hub") + "fspiop-signature: {}\n"),
+    ] {
+        let mut headers = given.clone();
+        assert!(hub_signature(keys, "Hub", &mut headers, about).is_none());
+        assert_eq!(headers, given);
+    }
+    let mut headers = of("Hub");
+    let wanted = hub_signature(&HubKey, "Hub", &mut headers, about).unwrap();
+    assert_eq!(first(&headers, "fspiop-uri"), Some("/transfers/1/error"));
+    assert_eq!(first(&headers, "fspiop-http-method"), Some("PUT"));
+    assert_eq!(wanted.header, SIGNATURE);
     assert_eq!(
-        value.protected_header,
+        wanted.members,
         format!(
             r#"{{"FSPIOP-URI":"/transfers/1/error","FSPIOP-HTTP-Method":"PUT","FSPIOP-Source":"Hub","FSPIOP-Destination":"payerfsp","Date":"{DATE}"}}"#
         )

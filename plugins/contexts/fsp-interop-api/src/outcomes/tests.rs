@@ -146,13 +146,22 @@ fn hub_signs_own_messages_and_not_forwarded_ones() {
     let cause = Cause::headers("traceparent: 00-t-s-01\n");
     let about = (ReportKind::TransferPrepare, "t");
     let made = frame.originate_error(cause, "/transfers/t", &error(), "payerfsp", about);
-    assert!(value(&made, "fspiop-signature").is_some());
-    assert_eq!(value(&made, "fspiop-uri"), Some("/transfers/t/error"));
+    let base = "http://127.0.0.1:4102/fsp";
+    let made = request(&frame, made, base, "n".to_owned());
+    let signature = made.signature.unwrap();
+    assert_eq!(signature.header, "fspiop-signature");
+    assert!(signature.members.contains("/transfers/t/error"));
+    assert_eq!(
+        first(&made.headers, "fspiop-uri"),
+        Some("/transfers/t/error")
+    );
     let received = message("POST", "/transfers", "payerfsp", "{}");
     let (report, subject) = about;
     let forwarded = frame.forward(received, "payeefsp".to_owned(), report, subject.to_owned());
     assert_forwarded(&forwarded, "payerfsp");
-    assert_eq!(value(&forwarded, "fspiop-uri"), None);
+    let forwarded = request(&frame, forwarded, base, "n".to_owned());
+    assert_eq!(forwarded.signature, None);
+    assert_eq!(first(&forwarded.headers, "fspiop-uri"), None);
 }
 
 /// The body that a validator verifies which writes it again with its members sorted.

@@ -1,7 +1,7 @@
 //! Signed messages: how they are made here, and which of them may come again.
 
 use super::*;
-use crate::bindings::rialto::host::crypto::{Algorithm, Signed, Verdict};
+use crate::bindings::rialto::host::crypto::{Algorithm, Verdict};
 use crate::jws::fake::encoded;
 
 /// The tests' instant.
@@ -20,8 +20,8 @@ impl Keys for Signs {
         Verdict::Valid
     }
 
-    fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-        None
+    fn has_own_key(&self) -> bool {
+        false
     }
 }
 

@@ -96,8 +96,8 @@ fn second_signature_of_a_taken_message_is_a_repeat() {
             }
         }
 
-        fn sign(&self, _: &str, _: &str) -> Option<Signed> {
-            None
+        fn has_own_key(&self) -> bool {
+            false
         }
     }
     let memory = Remembered::default();

@@ -4,7 +4,7 @@ use super::*;
 /// The report of a notice, as Notifications & Alerts would make it from the request for it.
 fn reported(notice: Notice, status: u16, attempts: u32) -> (Correlation, CallbackReport) {
     use crate::bindings::exports::rialto::notifications_and_alerts::notify_report;
-    let request = request(notice, "http://127.0.0.1:4102/fsp", "n".to_owned());
+    let request = request(&FRAME, notice, "http://127.0.0.1:4102/fsp", "n".to_owned());
     assert_eq!(
         request.url,
         format!("http://127.0.0.1:4102/fsp{}", request.path)
@@ -154,9 +154,18 @@ fn the_hub_signs_what_it_answers_in_anothers_place() {
     let Substitute::PartyInfo(event) = substitute else {
         panic!("{substitute:?}")
     };
-    let header = |name| first(&event.message.headers, name);
+    // It goes to Account Lookup, and comes back to be forwarded.
+    let answer = lookup::party_query_response::Event {
+        requester_fsp: event.requester_fsp,
+        responder_fsp: "payeefsp".to_owned(),
+        party: event.party,
+        message: event.message,
+    };
+    let notice = lookups::party_query_response(&frame, answer);
+    let sent = request(&frame, notice, "http://127.0.0.1:4101", "n".to_owned());
+    let header = |name| first(&sent.headers, name);
     assert_eq!(header("fspiop-uri"), Some("/parties/MSISDN/%2B1/error"));
     assert_eq!(header("fspiop-http-method"), Some("PUT"));
-    let signature = header("fspiop-signature").unwrap();
-    assert!(signature.contains("1001"), "over the body: {signature}");
+    let signature = sent.signature.unwrap();
+    assert!(signature.members.contains("/parties/MSISDN/%2B1/error"));
 }
