@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use parking_lot::Mutex;
@@ -11,6 +12,7 @@ use rialto_signatures::pem;
 
 use crate::attributes::{Algorithm, Attributes, Purpose};
 use crate::callers::{Call, Callers};
+use crate::contained::contained;
 use crate::error::KeyError;
 use crate::handed_out::{self, HandedOut};
 use crate::master::MasterKeys;
@@ -187,6 +189,17 @@ impl Keys {
         self.is_remote(&provider).then_some(provider)
     }
 
+    /// How people find a key of this owner with its provider's own tools. It is nothing secret. None for keys that are
+    /// in their references, and for text that is no reference of this owner.
+    #[must_use]
+    pub fn name_at_provider(&self, owner: &str, reference: &str) -> Option<String> {
+        let key = self.owned(owner, reference).ok()?;
+        self.all
+            .providers
+            .get(&key.provider)?
+            .name_of(&key.material)
+    }
+
     /// Do a piece of work on a thread that may wait for a remote provider. `done` gets the outcome there, or at once
     /// when the provider has too much to do.
     pub fn call_outside<T: 'static>(
@@ -196,7 +209,7 @@ impl Keys {
         done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
     ) {
         match self.all.callers.get(provider) {
-            Some(callers) => callers.submit(self.call(work, done)),
+            Some(callers) => callers.submit(self.call(provider, work, done)),
             None => done(Err(KeyError::NoProvider)),
         }
     }
@@ -210,7 +223,7 @@ impl Keys {
     ) {
         let work = move |keys: &Self| keys.destroy(&owner, &reference);
         match self.all.callers.get(provider) {
-            Some(callers) => callers.submit_always(self.call(work, done)),
+            Some(callers) => callers.submit_always(self.call(provider, work, done)),
             None => done(Err(KeyError::NoProvider)),
         }
     }
@@ -218,15 +231,40 @@ impl Keys {
     /// A piece of work as a call of a provider's thread.
     fn call<T: 'static>(
         &self,
+        provider: &str,
         work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
         done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
     ) -> Call {
         let keys = self.outside_turns();
+        let whom = format!("the provider `{provider}`");
         Box::new(move |refused| {
-            let outcome = refused.map_or_else(|| work(&keys), Err);
+            let outcome = match refused {
+                None => contained(&whom, || work(&keys)),
+                Some(why) => Err(why),
+            };
             drop(keys);
             done(outcome);
         })
+    }
+
+    /// Let the calls of remote providers end that are under way, refuse others, and let the providers go, until this
+    /// instant. What has not ended then is in the log.
+    pub fn close(&self, deadline: Instant) {
+        for (provider, callers) in &self.all.callers {
+            let calls = callers.close(deadline);
+            if calls > 0 {
+                tracing::warn!(
+                    provider,
+                    calls,
+                    "calls of a provider of keys have not ended: the host stops without their answers"
+                );
+            }
+        }
+        for (provider, closes) in &self.all.providers {
+            if let Err(error) = closes.close(deadline) {
+                tracing::warn!(provider, %error, "a provider of keys could not be closed");
+            }
+        }
     }
 
     /// The providers, in the order of their names.

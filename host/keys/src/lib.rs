@@ -9,6 +9,8 @@
 //! | what is said of a key | [`attributes`] |
 //! | who may use a key, and for what | [`keys`] |
 //! | what a provider must do | [`provider`] |
+//! | the threads that call remote providers | `callers` |
+//! | a panic in a call | [`contained`] |
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
 //! | the host's own key | [`own`] |
@@ -19,6 +21,7 @@
 
 pub mod attributes;
 mod callers;
+pub mod contained;
 pub mod error;
 pub mod handed_out;
 pub mod keys;

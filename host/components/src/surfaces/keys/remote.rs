@@ -92,11 +92,13 @@ impl<T: Value> Drop for Answer<T> {
         };
         let (owner, reference) = (self.owner.clone(), reference.to_owned());
         let (component, provider) = (self.owner.clone(), self.provider.clone());
+        let key = self.keys.name_at_provider(&owner, &reference);
         self.keys.destroy_outside(
             (owner, &self.provider, reference),
             move |destroyed| {
                 if let Err(error) = destroyed {
-                    tracing::error!(component, provider, %error, "a key that was made for a turn without an effect could not be destroyed, and stays at its provider");
+                    let key = key.as_deref().unwrap_or("unknown");
+                    tracing::error!(component, provider, key, %error, "a key that was made for a turn without an effect could not be destroyed, and stays at its provider: destroy it with the provider's tools");
                 }
             },
         );
