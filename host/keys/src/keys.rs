@@ -214,13 +214,22 @@ impl Keys {
         }
     }
 
-    /// Destroy a key of this owner on such a thread, however much the provider has to do. The number of these calls is
-    /// bounded by that of the calls that made the keys.
+    /// Destroy a key of this owner that nobody keeps on such a thread, however much the provider has to do. The number
+    /// of these calls is bounded by that of the calls that made the keys. The log names a key that stays.
     pub fn destroy_outside(
         &self,
         (owner, provider, reference): (String, &str, String),
         done: impl FnOnce(Result<(), KeyError>) + Send + 'static,
     ) {
+        let key = self.name_at_provider(&owner, &reference);
+        let (whose, at) = (owner.clone(), provider.to_owned());
+        let done = move |outcome: Result<(), KeyError>| {
+            if let Err(error) = &outcome {
+                let key = key.as_deref().unwrap_or("unknown");
+                tracing::error!(owner = whose, provider = at, key, %error, "a key that nobody keeps could not be destroyed, and stays at its provider: destroy it with the provider's tools");
+            }
+            done(outcome);
+        };
         let work = move |keys: &Self| keys.destroy(&owner, &reference);
         match self.all.callers.get(provider) {
             Some(callers) => callers.submit_always(self.call(provider, work, done)),

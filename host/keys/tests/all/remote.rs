@@ -183,6 +183,14 @@ impl Provider for Panicking {
         Err(KeyError::NoProvider)
     }
 
+    fn destroy(&self, _: &[u8]) -> Result<(), KeyError> {
+        Err(KeyError::ProviderAway("it is in a drawer".to_owned()))
+    }
+
+    fn name_of(&self, _: &[u8]) -> Option<String> {
+        Some("CKA_ID 0815".to_owned())
+    }
+
     fn open(&self, attributes: &Attributes, material: &[u8]) -> Result<Box<dyn Key>, KeyError> {
         Software.open(attributes, material)
     }
@@ -199,6 +207,11 @@ fn panic_of_a_provider_fails_its_call_alone() {
     assert!(!said.contains(SECRET), "{said}");
     let place = format!("{}:", file!());
     assert!(said.contains(&place), "the log has the place: {said}");
+    let stays = "key=\"CKA_ID 0815\"";
+    assert!(
+        said.contains(stays),
+        "the log has the key that stays: {said}"
+    );
 }
 
 /// In a process that a panic ends, as a host's: only for the test before it.
@@ -218,7 +231,12 @@ fn child_whose_provider_panics() {
         |_| Ok(()),
         |_| std::panic::panic_any("nobody gets it"),
     );
-    asked(&keys).recv().unwrap().unwrap();
+    let key = asked(&keys).recv().unwrap().unwrap();
+    let (told, stays) = channel();
+    keys.destroy_outside((OWNER.to_owned(), AWAY, key), move |outcome| {
+        told.send(outcome).unwrap();
+    });
+    assert!(stays.recv().unwrap().is_err());
 }
 
 /// Prints what is logged.
