@@ -13,6 +13,7 @@
 //! | a panic in a call | [`contained`] |
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
+//! | memory that is not swapped out | `locked` |
 //! | the host's own key | [`own`] |
 //! | key pairs for somebody else | [`handed_out`] |
 //! | PIN blocks | [`pin`] |
@@ -25,6 +26,7 @@ pub mod contained;
 pub mod error;
 pub mod handed_out;
 pub mod keys;
+mod locked;
 pub mod master;
 pub mod own;
 pub mod pin;
