@@ -1,13 +1,23 @@
 //! The steps of an activation, the part of components when their release becomes current. Each step is a turn.
-//! This module decides which step is next and which components run in it; `runtime` runs it.
+//! This module decides which step is next and which components run in it, and runs it.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use rialto_engine::history::Step;
+use rialto_engine::{Handled, Turn};
+
 pub use crate::bindings::exports::rialto::host::authorization_handler::{
     ComponentPrivileges, Privilege,
 };
+use crate::instance::Instance;
 use crate::release::{Member, Release};
+use crate::runtime::{failed, failure, missing, run_in};
+
+/// The name of a component's part of an activation in the history.
+const ACTIVATED: &str = "activation-handler.release-activated";
+/// The same of the component that says who may do what.
+const PUBLISHED: &str = "authorization-handler.privileges-published";
 
 /// A step of an activation.
 #[derive(Clone)]
@@ -50,4 +60,83 @@ impl Activation {
 }
 
 /// The answer of a step's turn: the components that are not done.
-pub(crate) struct UnfinishedMembers(pub Vec<usize>);
+struct UnfinishedMembers(Vec<usize>);
+
+/// Do a step of an activation. All components of the step run in one turn, so that all of it is done or
+/// nothing.
+pub(crate) fn activate(activation: &Activation, mut turn: Turn) -> Handled {
+    let Activation { release, step, .. } = activation;
+    turn.set_release(release.number);
+    let mut still_at_it = Vec::new();
+    for at in &activation.members {
+        let member = &release.members[*at];
+        let done = part(release, member, ACTIVATED, turn, |member, instance| {
+            let handler = member.handlers.activation.as_ref().ok_or_else(missing)?;
+            let handler = handler.load(&mut instance.store, &instance.instance)?;
+            handler.call_release_activated(&mut instance.store, release.number, *step)
+        });
+        turn = match done {
+            Ok((after, more)) => {
+                still_at_it.extend(more.then_some(*at));
+                after
+            }
+            Err(failed) => return *failed,
+        };
+    }
+    // In the last step, so that a release that is refused before leaves the privileges of the one that serves.
+    if still_at_it.is_empty() {
+        for member in release.members.iter().filter(|member| member.authorizes()) {
+            let told = part(release, member, PUBLISHED, turn, |member, instance| {
+                let handler = member.handlers.authorization.as_ref().ok_or_else(missing)?;
+                let handler = handler.load(&mut instance.store, &instance.instance)?;
+                let all = &activation.privileges;
+                handler.call_privileges_published(&mut instance.store, release.number, all)
+            });
+            turn = match told {
+                Ok((after, ())) => after,
+                Err(failed) => return *failed,
+            };
+        }
+    }
+    Handled {
+        turn: Some(turn),
+        outcome: Ok(Box::new(UnfinishedMembers(still_at_it))),
+    }
+}
+
+/// Run a component's part of an activation. An error is how the turn has failed.
+fn part<T>(
+    release: &Arc<Release>,
+    member: &Member,
+    function: &'static str,
+    turn: Turn,
+    call: impl FnOnce(&Member, &mut Instance) -> wasmtime::Result<T>,
+) -> Result<(Turn, T), Box<Handled>> {
+    let started_us = turn.monotonic_us();
+    let (mut turn, result) = match run_in(member, release, turn, call) {
+        (Some(after), Ok(result)) => (after, result),
+        (after, Err(error)) => {
+            return Err(Box::new(Handled {
+                turn: after,
+                outcome: Err(failure(member, error)),
+            }));
+        }
+        (None, Ok(_)) => {
+            let lost = failed(None, &member.identity.name, "the turn was lost".into());
+            return Err(Box::new(lost));
+        }
+    };
+    let took = turn.monotonic_us().saturating_sub(started_us);
+    let called = turn.note(Step::Called {
+        component: member.identity.name.clone(),
+        function: function.into(),
+        took_us: u32::try_from(took).unwrap_or(u32::MAX),
+    });
+    match called {
+        Ok(_) => Ok((turn, result)),
+        Err(error) => {
+            let why = error.to_string();
+            Err(Box::new(failed(Some(turn), &member.identity.name, why)))
+        }
+    }
+}

@@ -15,7 +15,7 @@ use rialto_signatures::Keyring;
 use wasmtime::Engine;
 use wasmtime::component::Val;
 
-use crate::activation::{Activation, UnfinishedMembers};
+use crate::activation::{Activation, activate};
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
@@ -31,10 +31,6 @@ use crate::values::decode;
 
 /// The interface and function that components export for reminders.
 pub const REMINDER: (&str, &str) = ("rialto:host/reminder-handler@0.1.0", "reminder-due");
-/// The name of a component's part of an activation in the history.
-const ACTIVATED: &str = "activation-handler.release-activated";
-/// The same of the component that says who may do what.
-const PUBLISHED: &str = "authorization-handler.privileges-published";
 /// The interface and function that components export for delivery reports.
 pub const REPORT: (&str, &str) = ("rialto:host/http-report-handler@0.1.0", "report");
 
@@ -326,85 +322,6 @@ impl Member {
     }
 }
 
-/// Do a step of an activation. All components of the step run in one turn, so that all of it is done or
-/// nothing.
-fn activate(activation: &Activation, mut turn: Turn) -> Handled {
-    let Activation { release, step, .. } = activation;
-    turn.set_release(release.number);
-    let mut still_at_it = Vec::new();
-    for at in &activation.members {
-        let member = &release.members[*at];
-        let done = part(release, member, ACTIVATED, turn, |member, instance| {
-            let handler = member.handlers.activation.as_ref().ok_or_else(missing)?;
-            let handler = handler.load(&mut instance.store, &instance.instance)?;
-            handler.call_release_activated(&mut instance.store, release.number, *step)
-        });
-        turn = match done {
-            Ok((after, more)) => {
-                still_at_it.extend(more.then_some(*at));
-                after
-            }
-            Err(failed) => return *failed,
-        };
-    }
-    // In the last step, so that a release that is refused before leaves the privileges of the one that serves.
-    if still_at_it.is_empty() {
-        for member in release.members.iter().filter(|member| member.authorizes()) {
-            let told = part(release, member, PUBLISHED, turn, |member, instance| {
-                let handler = member.handlers.authorization.as_ref().ok_or_else(missing)?;
-                let handler = handler.load(&mut instance.store, &instance.instance)?;
-                let all = &activation.privileges;
-                handler.call_privileges_published(&mut instance.store, release.number, all)
-            });
-            turn = match told {
-                Ok((after, ())) => after,
-                Err(failed) => return *failed,
-            };
-        }
-    }
-    Handled {
-        turn: Some(turn),
-        outcome: Ok(Box::new(UnfinishedMembers(still_at_it))),
-    }
-}
-
-/// Run a component's part of an activation. An error is how the turn has failed.
-fn part<T>(
-    release: &Arc<Release>,
-    member: &Member,
-    function: &'static str,
-    turn: Turn,
-    call: impl FnOnce(&Member, &mut Instance) -> wasmtime::Result<T>,
-) -> Result<(Turn, T), Box<Handled>> {
-    let started_us = turn.monotonic_us();
-    let (mut turn, result) = match run_in(member, release, turn, call) {
-        (Some(after), Ok(result)) => (after, result),
-        (after, Err(error)) => {
-            return Err(Box::new(Handled {
-                turn: after,
-                outcome: Err(failure(member, error)),
-            }));
-        }
-        (None, Ok(_)) => {
-            let lost = failed(None, &member.identity.name, "the turn was lost".into());
-            return Err(Box::new(lost));
-        }
-    };
-    let took = turn.monotonic_us().saturating_sub(started_us);
-    let called = turn.note(Step::Called {
-        component: member.identity.name.clone(),
-        function: function.into(),
-        took_us: u32::try_from(took).unwrap_or(u32::MAX),
-    });
-    match called {
-        Ok(_) => Ok((turn, result)),
-        Err(error) => {
-            let why = error.to_string();
-            Err(Box::new(failed(Some(turn), &member.identity.name, why)))
-        }
-    }
-}
-
 /// Run a turn in a member's instance.
 pub(crate) fn in_member(
     release: &Arc<Release>,
@@ -425,7 +342,7 @@ pub(crate) fn in_member(
 }
 
 /// Lend a turn to an instance of a member. The turn is returned, also when the call fails.
-fn run_in<T>(
+pub(crate) fn run_in<T>(
     member: &Member,
     release: &Arc<Release>,
     turn: Turn,
@@ -525,7 +442,7 @@ pub(crate) fn params(
         .map_err(|e| format!("does not fit the release's types: {e}"))
 }
 
-fn failure(member: &Member, error: wasmtime::Error) -> Failure {
+pub(crate) fn failure(member: &Member, error: wasmtime::Error) -> Failure {
     let explained = member.explain(&explain(member, error));
     Failure::Handler {
         component: explained.component,

@@ -5,7 +5,7 @@
 //! due, and recovery. `run` runs turns; `outputs` commits them and releases their outputs.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -98,6 +98,8 @@ pub(crate) struct Shared {
     pub outbound_queues: OutboundQueues,
     /// Outbound requests that wait for answers to be written.
     pub answers: Answers,
+    /// Bytes of answers of calls outside the host that turns have while they wait.
+    pub answer_bytes: Arc<AtomicUsize>,
     pub counters: Counters,
     /// Dead letters about which a decision is being written, by the delivery's id.
     pub deciding: Mutex<HashSet<u64>>,
@@ -191,6 +193,7 @@ impl Engine {
             queue: Queue::new(begun_max, &limits.client_weights),
             outbound_queues: OutboundQueues::new(&limits),
             answers: Answers::new(limits.requests_waiting_max),
+            answer_bytes: Arc::default(),
             limits,
             collections: Collections::recovered(recovered.collections),
             reminders: Mutex::new(reminders),

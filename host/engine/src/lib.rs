@@ -19,7 +19,6 @@ pub mod commit;
 pub mod documents;
 pub mod engine;
 mod failing;
-pub mod fatal;
 pub mod history;
 pub mod ids;
 #[cfg(test)]
@@ -59,6 +58,7 @@ pub use limits::Limits;
 pub use operate::{Counters, DECISIONS_MAX, Decision, DecisionOutcome, LetterFilter, Load};
 pub use origin::Origin;
 pub use pending::Earlier;
+pub use rialto_fatal as fatal;
 pub use spans::{Spans, TurnSpan};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};
 pub use subscriber::Paused;

@@ -53,6 +53,9 @@ pub struct Limits {
     /// payment's longest chain has about ten events. Components that publish to each other without end get here
     /// within a second.
     pub hops_max: u32,
+    /// Bytes of answers of calls outside the host that all turns have together while they wait. A turn beyond them
+    /// is refused, because nothing of it is on disk yet.
+    pub answer_bytes_max: usize,
     /// The highest redelivery count (starts of the host while the delivery was pending) with which a
     /// delivery is not a poison candidate.
     pub redeliveries_max: u32,
@@ -81,6 +84,7 @@ impl Default for Limits {
             lock_looks_max: 24,
             conflicts_max: 64,
             hops_max: 1_000,
+            answer_bytes_max: 64 << 20,
             redeliveries_max: 5,
         }
     }

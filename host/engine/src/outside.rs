@@ -12,13 +12,14 @@
 //! it asks something else, because documents have changed, the answers from there on are forgotten. So no
 //! call is made twice for one request. A delivery that is retried after a failure makes its calls again.
 //!
-//! The answers are in memory only. After a crash nobody knows them, and nothing of the turn is on disk.
+//! The answers are in memory only. After a crash nobody knows them, and nothing of the turn is on disk. All turns have
+//! one budget of memory for them: a turn beyond it fails, as if the service were away.
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::engine::{Engine, WeakEngine};
+use crate::engine::{Engine, Shared, WeakEngine};
 use crate::queue::Job;
 use crate::run::is_expired;
 use crate::stimulus::Failure;
@@ -32,12 +33,17 @@ const CALLS_MAX: usize = 16;
 const BEGUN_MAX: u32 = 32;
 /// Random bytes that a turn with calls may draw.
 const DRAWN_BYTES_MAX: usize = 64 * 1024;
+/// Bytes that an answer takes beside its own, roughly.
+const KEPT_BYTES: usize = 256;
 
 /// Identifies a call among those of its turn: a hash of the operation and its arguments.
 pub type CallHash = [u8; 32];
 
 /// An answer, of a type that only the handler knows. The engine drops an answer that no turn needs any more.
 pub trait OutsideAnswer: Any + Send + Sync {
+    /// The bytes that it has in memory.
+    fn bytes(&self) -> usize;
+
     /// A turn that got the answer has been executed.
     fn executed(&self) {}
 }
@@ -52,9 +58,36 @@ pub(crate) struct Remembered {
     now: Option<Timestamp>,
     /// The random bytes that were drawn, in order.
     drawn: Vec<u8>,
-    answers: Vec<(CallHash, Arc<dyn OutsideAnswer>)>,
+    answers: Vec<(CallHash, Kept)>,
     /// Calls that were begun, in all runs.
     begun: u32,
+}
+
+/// An answer that a turn has. It counts in the budget until it is dropped.
+struct Kept {
+    answer: Arc<dyn OutsideAnswer>,
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+}
+
+impl Kept {
+    /// Keep an answer, if there is room for it.
+    fn of(answer: Arc<dyn OutsideAnswer>, shared: &Shared) -> Option<Self> {
+        let bytes = answer.bytes().saturating_add(KEPT_BYTES);
+        let all = shared.answer_bytes.clone();
+        let most = shared.limits.answer_bytes_max;
+        let room = |kept: usize| kept.checked_add(bytes).filter(|sum| *sum <= most);
+        all.fetch_update(Ordering::AcqRel, Ordering::Acquire, room)
+            .ok()?;
+        Some(Self { answer, bytes, all })
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let before = self.all.fetch_sub(self.bytes, Ordering::AcqRel);
+        assert!(before >= self.bytes, "an answer was never counted");
+    }
 }
 
 impl Remembered {
@@ -107,8 +140,8 @@ impl Calls {
 
     /// Tell the answers that the turn has got that it has been executed.
     pub fn executed(&self) {
-        for (_, answer) in self.remembered.answers.iter().take(self.made) {
-            answer.executed();
+        for (_, kept) in self.remembered.answers.iter().take(self.made) {
+            kept.answer.executed();
         }
     }
 
@@ -135,10 +168,10 @@ impl Calls {
         begin: BeginCall,
     ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
         let nth = self.made;
-        if let Some((known, answer)) = self.remembered.answers.get(nth) {
+        if let Some((known, kept)) = self.remembered.answers.get(nth) {
             if *known == hash {
                 self.made += 1;
-                return Ok(answer.clone());
+                return Ok(kept.answer.clone());
             }
             self.remembered.answers.truncate(nth);
         }
@@ -193,9 +226,12 @@ impl Answered {
     /// Run the turn again with this answer.
     pub fn with(mut self, answer: Arc<dyn OutsideAnswer>) {
         if let Some((mut job, hash)) = self.waiting.take() {
-            job.remembered.answers.push((hash, answer));
             self.engine.ended("the answer of a call", |engine| {
-                if let Err(job) = engine.shared.queue.push_first_if_open(job) {
+                let Some(kept) = Kept::of(answer, &engine.shared) else {
+                    return engine.fail(None, job, no_room(&engine.shared), 0);
+                };
+                job.remembered.answers.push((hash, kept));
+                if let Err(job) = engine.shared.queue.push_answered_if_open(job) {
                     engine.turn_away(job);
                 }
             });
@@ -224,6 +260,14 @@ impl WeakEngine {
     }
 }
 
+fn no_room(shared: &Shared) -> Failure {
+    Failure::Away(format!(
+        "turns that wait have {} of {} bytes of answers: try again later",
+        shared.answer_bytes.load(Ordering::Acquire),
+        shared.limits.answer_bytes_max
+    ))
+}
+
 impl Engine {
     /// Undo a turn that needs an answer from outside, and begin the call.
     pub(crate) fn call_outside(&self, mut turn: Turn, mut job: Box<Job>) {
@@ -234,6 +278,11 @@ impl Engine {
         if is_expired(&self.shared, &job) {
             // Nobody waits for what the call would be made for.
             return self.fail(Some(turn), job, Failure::Expired, 0);
+        }
+        if self.shared.answer_bytes.load(Ordering::Acquire) >= self.shared.limits.answer_bytes_max {
+            // The answer would be of no use.
+            let failure = no_room(&self.shared);
+            return self.fail(Some(turn), job, failure, 0);
         }
         let mut calls = std::mem::take(&mut turn.calls);
         let Some((hash, begin)) = calls.begins.take() else {

@@ -3,6 +3,8 @@
 //! There are two kinds of jobs: work that has begun (deliveries, reruns, retries), and new requests. Work
 //! goes first, so that an overloaded host ends payments instead of beginning new ones. After
 //! eight jobs of work in a row a request is begun, so that endless events keep no client out.
+//! Turns whose call outside the host was answered are work. They take turns with the rest of it, in the order of their
+//! answers: they have waited, and none of both keeps the other out.
 //! Requests wait in one queue for each client and priority (`clients.rs`).
 
 use std::collections::VecDeque;
@@ -64,8 +66,12 @@ impl Drop for Alive {
 #[derive(Default)]
 struct Ready {
     work: VecDeque<Box<Job>>,
+    /// Work that has the answer of a call outside the host.
+    answered: VecDeque<Box<Job>>,
+    /// Whether the last job of work was one of `answered`.
+    answered_before: bool,
     clients: Clients,
-    /// Jobs of `work` that were taken since the last request.
+    /// Jobs of work that were taken since the last request.
     in_a_row: u32,
     /// The number of the next job that comes.
     next_arrival: i64,
@@ -77,13 +83,14 @@ struct Ready {
 
 impl Ready {
     fn len(&self) -> usize {
-        self.work.len() + self.clients.waiting()
+        self.work.len() + self.answered.len() + self.clients.waiting()
     }
 
     /// The next job. While `full`, a request is begun only if no work is ready.
     fn next(&mut self, full: bool) -> Option<Box<Job>> {
         let requests = self.clients.waiting() > 0;
-        let begin = self.work.is_empty() || (self.in_a_row >= WORK_IN_A_ROW_MAX && !full);
+        let no_work = self.work.is_empty() && self.answered.is_empty();
+        let begin = no_work || (self.in_a_row >= WORK_IN_A_ROW_MAX && !full);
         if requests && begin {
             self.in_a_row = 0;
             let next = self.clients.pop();
@@ -95,7 +102,14 @@ impl Ready {
             return next;
         }
         self.in_a_row = if requests { self.in_a_row + 1 } else { 0 };
-        self.work.pop_front()
+        self.next_work()
+    }
+
+    fn next_work(&mut self) -> Option<Box<Job>> {
+        let answered = self.work.is_empty() || !self.answered_before;
+        let next = answered.then(|| self.answered.pop_front()).flatten();
+        self.answered_before = next.is_some();
+        next.or_else(|| self.work.pop_front())
     }
 }
 
@@ -265,13 +279,17 @@ impl Queue {
         call(ready);
     }
 
-    /// The same, if the queue is open. Otherwise the job is returned.
-    pub fn push_first_if_open(&self, job: Box<Job>) -> Result<(), Box<Job>> {
+    /// Add a job whose call outside the host was answered, behind others of its kind. Returns the job if the queue is
+    /// closed.
+    pub fn push_answered_if_open(&self, mut job: Box<Job>) -> Result<(), Box<Job>> {
         let mut ready = self.ready.lock();
         if ready.closed {
             return Err(job);
         }
-        self.first_now(&mut ready, job);
+        self.active.fetch_add(1, Ordering::AcqRel);
+        job.arrival = ready.next_arrival;
+        ready.next_arrival += 1;
+        ready.answered.push_back(job);
         call(ready);
         Ok(())
     }
@@ -361,16 +379,20 @@ impl Queue {
     /// The job with a number in the order of arrival, if there is one: for tests that choose the order.
     pub fn take(&self, at: usize) -> Option<Box<Job>> {
         let mut ready = self.ready.lock();
-        if at == 0 && ready.clients.waiting() == 0 {
+        if at == 0 && ready.clients.waiting() == 0 && ready.answered.is_empty() {
             return ready.work.pop_front();
         }
-        let work = ready.work.iter().map(|job| job.arrival);
+        let work = ready.work.iter().chain(&ready.answered);
+        let work = work.map(|job| job.arrival);
         let mut arrivals: Vec<i64> = work.chain(ready.clients.arrivals()).collect();
         arrivals.sort_unstable();
         let arrival = *arrivals.get(at)?;
-        let at = ready.work.iter().position(|job| job.arrival == arrival);
-        match at {
-            Some(at) => ready.work.remove(at),
+        let place = |jobs: &VecDeque<Box<Job>>| jobs.iter().position(|job| job.arrival == arrival);
+        if let Some(at) = place(&ready.work) {
+            return ready.work.remove(at);
+        }
+        match place(&ready.answered) {
+            Some(at) => ready.answered.remove(at),
             None => ready.clients.take(arrival),
         }
     }
@@ -406,6 +428,7 @@ impl Queue {
         self.closed.store(true, Ordering::Release);
         ready.workers.dismiss();
         let mut jobs = std::mem::take(&mut ready.work);
+        jobs.append(&mut ready.answered);
         jobs.extend(ready.clients.drain());
         jobs
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::contained::contained;
 use crate::error::KeyError;
 use crate::provider::Provider;
 
@@ -33,8 +34,10 @@ struct Queue {
     threads_max: usize,
     patience: Duration,
     state: Mutex<State>,
-    /// Notified when a call comes, and when the queue is closed.
+    /// Notified when a call comes, and when nobody has the queue any more.
     changed: Condvar,
+    /// Notified when a call has ended.
+    ended: Condvar,
 }
 
 #[derive(Default)]
@@ -43,7 +46,28 @@ struct State {
     threads: usize,
     /// Threads that wait for a call.
     idle: usize,
-    is_closed: bool,
+    /// Calls that have not ended.
+    running: usize,
+    takes: Takes,
+    /// Whether nobody has the queue any more.
+    is_left: bool,
+}
+
+/// Which calls are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Takes {
+    #[default]
+    All,
+    /// The host stops: only calls that take back what another one has made.
+    Undoing,
+    Nothing,
+}
+
+impl State {
+    /// Calls that have not ended.
+    fn left(&self) -> usize {
+        self.waiting.len() + self.running
+    }
 }
 
 impl Callers {
@@ -55,7 +79,24 @@ impl Callers {
             patience: provider.timeout(),
             state: Mutex::default(),
             changed: Condvar::new(),
+            ended: Condvar::new(),
         }))
+    }
+
+    /// Take no more calls, and wait until those that are there have ended, but not beyond this instant. Returns how
+    /// many have not.
+    pub fn close(&self, deadline: Instant) -> usize {
+        let mut state = self.0.state.lock();
+        if state.takes == Takes::All {
+            state.takes = Takes::Undoing;
+        }
+        while state.left() > 0 {
+            if self.0.ended.wait_until(&mut state, deadline).timed_out() {
+                break;
+            }
+        }
+        state.takes = Takes::Nothing;
+        state.left()
     }
 
     /// Run a call on a thread, or refuse it here.
@@ -80,6 +121,17 @@ impl Callers {
 
     fn enqueue(&self, new: Waiting) -> Result<(), (Call, String)> {
         let mut state = self.0.state.lock();
+        let is_taken = match state.takes {
+            Takes::All => true,
+            Takes::Undoing => new.since.is_none(),
+            Takes::Nothing => false,
+        };
+        if !is_taken {
+            return Err((
+                new.call,
+                "is not called any more: the host stops".to_owned(),
+            ));
+        }
         let waiting_max = self.0.threads_max * WAITING_PER_CALL_MAX;
         if state.waiting.len() >= waiting_max && new.since.is_some() {
             return Err((new.call, format!("has {waiting_max} calls that wait")));
@@ -107,7 +159,7 @@ impl Callers {
 impl Drop for Callers {
     /// The last reference may be on one of the threads, so none of them is waited for.
     fn drop(&mut self) {
-        self.0.state.lock().is_closed = true;
+        self.0.state.lock().is_left = true;
         self.0.changed.notify_all();
     }
 }
@@ -123,7 +175,13 @@ impl Queue {
                     self.patience.as_millis()
                 ))
             });
-            call(refused);
+            // A call contains the panics of its provider and tells its caller. Here are those of what follows.
+            let _told = contained(&self.name, || {
+                call(refused);
+                Ok(())
+            });
+            self.state.lock().running -= 1;
+            self.ended.notify_all();
         }
     }
 
@@ -131,9 +189,10 @@ impl Queue {
         let mut state = self.state.lock();
         loop {
             if let Some(call) = state.waiting.pop_front() {
+                state.running += 1;
                 return Some(call);
             }
-            if state.is_closed {
+            if state.is_left {
                 state.threads -= 1;
                 return None;
             }

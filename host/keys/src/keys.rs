@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rialto_signatures::pem;
 
 use crate::attributes::{Algorithm, Attributes, Purpose};
-use crate::callers::{Call, Callers};
+use crate::callers::Callers;
 use crate::error::KeyError;
 use crate::handed_out::{self, HandedOut};
 use crate::master::MasterKeys;
@@ -20,6 +20,7 @@ use crate::provider::{Key, Made, Provider, Unwrapping};
 use crate::software;
 
 mod hash;
+mod outside;
 mod reference;
 
 pub use hash::{Hash, hash};
@@ -126,15 +127,6 @@ impl Keys {
         }
     }
 
-    /// The same keys for use outside turns, where a call may wait for a remote provider.
-    #[must_use]
-    pub fn outside_turns(&self) -> Self {
-        Self {
-            calls_remote: true,
-            ..self.clone()
-        }
-    }
-
     /// The same keys with this one as the host's own.
     pub(crate) fn signing_as(self, own: OwnKey) -> Self {
         Self {
@@ -160,73 +152,6 @@ impl Keys {
     ) -> Result<(Attributes, String), KeyError> {
         let key = self.owned(owner, reference)?;
         Ok((key.attributes, key.provider))
-    }
-
-    /// Whether a provider is remote. What it is asked within a turn must go through [`Self::call_outside`].
-    #[must_use]
-    pub fn is_remote(&self, provider: &str) -> bool {
-        self.all.callers.contains_key(provider)
-    }
-
-    /// The remote provider that has the key of a reference. None for a key that is not at a remote provider, and for
-    /// text that is no reference.
-    #[must_use]
-    pub fn remote_provider(&self, reference: &str) -> Option<String> {
-        if self.all.callers.is_empty() {
-            return None;
-        }
-        let known = self.all.open.lock().get(&name_of(reference)).cloned();
-        let provider = match known {
-            Some(opened) => opened.provider.clone(),
-            None => {
-                reference::unseal(&self.all.masters, reference)
-                    .ok()?
-                    .provider
-            }
-        };
-        self.is_remote(&provider).then_some(provider)
-    }
-
-    /// Do a piece of work on a thread that may wait for a remote provider. `done` gets the outcome there, or at once
-    /// when the provider has too much to do.
-    pub fn call_outside<T: 'static>(
-        &self,
-        provider: &str,
-        work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
-        done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
-    ) {
-        match self.all.callers.get(provider) {
-            Some(callers) => callers.submit(self.call(work, done)),
-            None => done(Err(KeyError::NoProvider)),
-        }
-    }
-
-    /// Destroy a key of this owner on such a thread, however much the provider has to do. The number of these calls is
-    /// bounded by that of the calls that made the keys.
-    pub fn destroy_outside(
-        &self,
-        (owner, provider, reference): (String, &str, String),
-        done: impl FnOnce(Result<(), KeyError>) + Send + 'static,
-    ) {
-        let work = move |keys: &Self| keys.destroy(&owner, &reference);
-        match self.all.callers.get(provider) {
-            Some(callers) => callers.submit_always(self.call(work, done)),
-            None => done(Err(KeyError::NoProvider)),
-        }
-    }
-
-    /// A piece of work as a call of a provider's thread.
-    fn call<T: 'static>(
-        &self,
-        work: impl FnOnce(&Self) -> Result<T, KeyError> + Send + 'static,
-        done: impl FnOnce(Result<T, KeyError>) + Send + 'static,
-    ) -> Call {
-        let keys = self.outside_turns();
-        Box::new(move |refused| {
-            let outcome = refused.map_or_else(|| work(&keys), Err);
-            drop(keys);
-            done(outcome);
-        })
     }
 
     /// The providers, in the order of their names.

@@ -9,8 +9,11 @@
 //! | what is said of a key | [`attributes`] |
 //! | who may use a key, and for what | [`keys`] |
 //! | what a provider must do | [`provider`] |
+//! | the threads that call remote providers | `callers` |
+//! | a panic in a call | [`contained`] |
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
+//! | memory that is not swapped out | `locked` |
 //! | the host's own key | [`own`] |
 //! | key pairs for somebody else | [`handed_out`] |
 //! | PIN blocks | [`pin`] |
@@ -19,9 +22,11 @@
 
 pub mod attributes;
 mod callers;
+pub mod contained;
 pub mod error;
 pub mod handed_out;
 pub mod keys;
+mod locked;
 pub mod master;
 pub mod own;
 pub mod pin;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -16,6 +17,7 @@ use rialto_files::FileError;
 use zeroize::Zeroizing;
 
 use crate::error::KeyError;
+use crate::locked::Locked;
 
 /// Bytes of a master key.
 pub const MASTER_BYTES: usize = 32;
@@ -67,7 +69,7 @@ pub enum MasterError {
 
 struct Master {
     id: [u8; ID_BYTES],
-    key: LessSafeKey,
+    bytes: Locked<MASTER_BYTES>,
 }
 
 /// The master keys of a host.
@@ -102,6 +104,12 @@ impl MasterKeys {
             all.push(Master::new(&bytes)?);
         }
         Ok(Self(all))
+    }
+
+    /// Whether the system writes none of them to its swap space.
+    #[must_use]
+    pub fn are_locked(&self) -> bool {
+        self.0.iter().all(|master| master.bytes.is_locked())
     }
 
     /// No master key: nothing is sealed and nothing opened.
@@ -139,9 +147,11 @@ impl MasterKeys {
         let associated = Aad::from(sealed.clone());
         sealed.extend_from_slice(&nonce);
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let tag = master
-            .key
-            .seal_in_place_separate_tag(nonce, associated, &mut content);
+        let tag =
+            master
+                .key()
+                .map_err(away)?
+                .seal_in_place_separate_tag(nonce, associated, &mut content);
         let tag = tag.map_err(away)?;
         sealed.extend_from_slice(&content);
         sealed.extend_from_slice(tag.as_ref());
@@ -168,9 +178,8 @@ impl MasterKeys {
         };
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| NONE)?;
         let mut content = Zeroizing::new(sealed.to_vec());
-        let opened = master
-            .key
-            .open_in_place(nonce, Aad::from(head), &mut content);
+        let key = master.key().map_err(|_| NONE)?;
+        let opened = key.open_in_place(nonce, Aad::from(head), &mut content);
         let length = opened.map_err(|_| NONE)?.len();
         content.truncate(length);
         Ok(content)
@@ -179,17 +188,20 @@ impl MasterKeys {
 
 impl Master {
     fn new(bytes: &[u8; MASTER_BYTES]) -> Result<Self, MasterError> {
-        let key = UnboundKey::new(&AES_256_GCM, bytes).map_err(|_| MasterError::Random)?;
         // The id says which key it is, and nothing of its bytes.
         let mut named = Zeroizing::new(b"rialto master key ".to_vec());
         named.reserve_exact(MASTER_BYTES);
         named.extend_from_slice(bytes);
         let mut id = [0; ID_BYTES];
         id.copy_from_slice(&digest(&SHA256, &named).as_ref()[..ID_BYTES]);
-        Ok(Self {
-            id,
-            key: LessSafeKey::new(key),
-        })
+        let bytes = Locked::of(bytes);
+        Ok(Self { id, bytes })
+    }
+
+    /// The cipher's key for one call. It is in memory that is not locked, and the library overwrites that when it is
+    /// dropped. To make it takes less than a microsecond.
+    fn key(&self) -> Result<LessSafeKey, Unspecified> {
+        UnboundKey::new(&AES_256_GCM, self.bytes.as_slice()).map(LessSafeKey::new)
     }
 }
 
@@ -245,6 +257,34 @@ mod tests {
         let other = MasterKeys::of_bytes(&[8; MASTER_BYTES]).unwrap();
         let gone = KeyError::NoKey("the host does not have its master key");
         assert_eq!(other.open(&reference).unwrap_err(), gone);
+    }
+
+    /// How the system has the memory at this address, from the addresses and the bytes of a mapping.
+    fn locked_kib(address: usize) -> u64 {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut is_there = false;
+        for line in maps.lines() {
+            let range = line.split(' ').next().and_then(|range| {
+                let (from, to) = range.split_once('-')?;
+                let number = |text| usize::from_str_radix(text, 16).ok();
+                Some(number(from)?..number(to)?)
+            });
+            if let Some(range) = range {
+                is_there = range.contains(&address);
+            }
+            if let Some(kib) = line.strip_prefix("Locked:").filter(|_| is_there) {
+                return kib.trim().trim_end_matches(" kB").parse().unwrap();
+            }
+        }
+        panic!("nothing is mapped at {address:x}");
+    }
+
+    #[test]
+    fn memory_of_a_master_key_is_locked() {
+        let keys = MasterKeys::of_bytes(&[0x5a; MASTER_BYTES]).unwrap();
+        assert!(keys.are_locked(), "the limit of locked memory is 0");
+        let address = keys.0[0].bytes.as_ptr() as usize;
+        assert!(locked_kib(address) > 0);
     }
 
     #[test]

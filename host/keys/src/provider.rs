@@ -1,7 +1,7 @@
 //! What a provider of keys can do. Each kind of provider implements it: software here, a hardware module or a cloud
 //! in crates of their own.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
@@ -82,6 +82,20 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// When the provider does not answer, so that the key may still be there.
     fn destroy(&self, _material: &[u8]) -> Result<(), KeyError> {
+        Ok(())
+    }
+
+    /// How people find a key with the provider's own tools: its id there, and nothing secret. None for a provider whose
+    /// keys lie in their references.
+    fn name_of(&self, _material: &[u8]) -> Option<String> {
+        None
+    }
+
+    /// Refuse calls from now on, and end what is under way, until this instant.
+    ///
+    /// # Errors
+    /// When something has not ended then.
+    fn close(&self, _deadline: Instant) -> Result<(), KeyError> {
         Ok(())
     }
 }

@@ -64,6 +64,7 @@ pub(crate) fn generate(worker: &Worker, attributes: &Attributes) -> Result<Found
         .collect();
     let found = worker.run_or_undo(
         |service, deadline| async move {
+            let _unclear = OnPanic(&tag);
             let arn = create(&service, spec, &label, &tag, deadline).await?;
             let public_key = match algorithm.purpose() {
                 Purpose::Sign => public_key(&service, &arn, algorithm, deadline).await,
@@ -80,6 +81,25 @@ pub(crate) fn generate(worker: &Worker, attributes: &Attributes) -> Result<Found
         |service, found| async move { discard(&service, &found.arn).await },
     )?;
     Ok(found)
+}
+
+/// Says in the log which tag to look for when this is dropped by a panic.
+struct OnPanic<'t>(&'t str);
+
+impl Drop for OnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            warn_of(self.0, "the host panicked");
+        }
+    }
+}
+
+fn warn_of(tag: &str, why: &str) {
+    tracing::warn!(
+        tag = format!("{TAG}={tag}"),
+        why,
+        "AWS KMS may have made a key that nobody knows: look for the tag"
+    );
 }
 
 async fn create(
@@ -101,11 +121,7 @@ async fn create(
     let operation = Operation::CreateKey;
     let made: Result<Described, _> = service.call(operation, body, deadline).await;
     if let Err(Failure::Unclear(why) | Failure::Unreadable(why)) = &made {
-        tracing::warn!(
-            tag = format!("{TAG}={tag}"),
-            why,
-            "AWS KMS may have made a key that nobody knows: look for the tag"
-        );
+        warn_of(tag, why);
     }
     let made = made?.key_metadata;
     let arn = Arn::of(made.arn).filter(|arn| arn.region() == service.region);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rialto_keys::{Algorithm, Attributes, Key, KeyError, Made, Provider, Unwrapping};
 
@@ -144,5 +144,20 @@ impl Provider for Kms {
             destroy::schedule(&service, &found.arn, deadline).await
         });
         Ok(outcome?)
+    }
+
+    /// The key's ARN.
+    fn name_of(&self, material: &[u8]) -> Option<String> {
+        let found = Found::decode(material, self.worker.region()).ok()?;
+        Some(found.arn.text().to_owned())
+    }
+
+    fn close(&self, deadline: Instant) -> Result<(), KeyError> {
+        match self.worker.close(deadline) {
+            0 => Ok(()),
+            calls => Err(KeyError::ProviderAway(format!(
+                "{calls} calls of AWS KMS have not ended"
+            ))),
+        }
     }
 }

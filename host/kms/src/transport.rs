@@ -10,8 +10,10 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use jiff::Timestamp;
+use rialto_fatal::CatchPanic;
+use rialto_keys::contained::panicked;
 use rialto_tls::{BadTls, OriginFiles, OutboundTls};
 use zeroize::Zeroizing;
 
@@ -73,7 +75,7 @@ impl Transport {
             // Without TLS the configuration is not used.
             rialto_tls::outbound::nobody()
         };
-        let client = Client::builder(TokioExecutor::new())
+        let client = Client::builder(Executor)
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(configuration.calls)
@@ -165,6 +167,24 @@ impl Transport {
             request.headers_mut().insert(name, value);
         }
         Ok(request)
+    }
+}
+
+/// Runs the tasks of connections. A panic ends its own task.
+#[derive(Clone, Copy, Debug)]
+struct Executor;
+
+impl<F> hyper::rt::Executor<F> for Executor
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        tokio::spawn(async {
+            if let Err(panic) = CatchPanic::secretly(task).await {
+                // The calls of the connection fail, and tell it.
+                let _told = panicked("AWS KMS", &panic);
+            }
+        });
     }
 }
 

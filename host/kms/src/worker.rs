@@ -5,14 +5,18 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rialto_fatal::CatchPanic;
 use rialto_keys::KeyError;
+use rialto_keys::contained::panicked;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::timeout_at;
 
 use crate::configuration::{Configuration, OpenError};
 use crate::failure::Failure;
@@ -21,6 +25,8 @@ use crate::wire::Operation;
 
 /// How long something that makes a key goes on after its caller has gone, so that the key is known and destroyed.
 const LATE: Duration = Duration::from_secs(30);
+/// Who is called, for people.
+const WHOM: &str = "AWS KMS";
 
 /// The service, called from any thread.
 pub(crate) struct Worker {
@@ -30,6 +36,8 @@ pub(crate) struct Worker {
     room: Arc<Semaphore>,
     calls: usize,
     timeout: Duration,
+    /// Whether the host stops.
+    is_closed: AtomicBool,
     /// The thread ends when it is dropped.
     _stop: oneshot::Sender<()>,
 }
@@ -72,6 +80,7 @@ impl Worker {
             room: Arc::new(Semaphore::new(calls)),
             calls,
             timeout: configuration.timeout,
+            is_closed: AtomicBool::new(false),
             _stop: stop,
         })
     }
@@ -84,6 +93,19 @@ impl Worker {
     /// Calls under way.
     pub(crate) fn busy(&self) -> usize {
         self.calls - self.room.available_permits()
+    }
+
+    /// Refuse calls from now on, and wait until those under way have ended, but not beyond this instant. Returns how
+    /// many have not. Must not be called from a task.
+    pub(crate) fn close(&self, deadline: Instant) -> usize {
+        self.is_closed.store(true, Ordering::Release);
+        let all = u32::try_from(self.calls).unwrap_or(u32::MAX);
+        // The log has how many are left. The semaphore is never closed.
+        let _ended = self.runtime.block_on(async {
+            let room = self.room.acquire_many(all);
+            timeout_at(deadline.into(), room).await.map(drop)
+        });
+        self.busy()
     }
 
     /// Ask for something and wait for the answer.
@@ -110,7 +132,7 @@ impl Worker {
         let (reply, answering) = Reply::new(self.take_room()?);
         let work = work(self.service.clone(), deadline);
         self.runtime.spawn(async move {
-            let _late = answering.give(work.await);
+            let _late = answering.give(contained(work).await);
         });
         self.wait(&reply, deadline)
     }
@@ -130,13 +152,15 @@ impl Worker {
         let (reply, answering) = Reply::new(self.take_room()?);
         let work = work(service.clone(), deadline + LATE);
         self.runtime.spawn(async move {
-            let late = answering.give(work.await);
+            let late = answering.give(contained(work).await);
             if let Some(Late {
                 outcome: Ok(made),
                 _room,
             }) = late
             {
-                undo(service, made).await;
+                let undone = CatchPanic::secretly(undo(service, made)).await;
+                // The log has it.
+                let _failed = undone.map_err(|panic| panicked(WHOM, &panic));
             }
         });
         self.wait(&reply, deadline)
@@ -144,6 +168,10 @@ impl Worker {
 
     /// The room of one call, unless there are as many as there may be.
     fn take_room(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        if self.is_closed.load(Ordering::Acquire) {
+            let why = "AWS KMS is not called any more: the host stops";
+            return Err(Failure::NotDone(why.to_owned()));
+        }
         self.room.clone().try_acquire_owned().map_err(|_| {
             let why = format!("{} calls of AWS KMS are under way", self.calls);
             Failure::NotDone(why)
@@ -155,6 +183,13 @@ impl Worker {
             .wait(deadline)
             .unwrap_or_else(|| Err(self.service.no_answer()))
     }
+}
+
+/// The outcome of a piece of work. A panic ends it alone.
+async fn contained<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    CatchPanic::secretly(work)
+        .await
+        .unwrap_or_else(|panic| Err(panicked(WHOM, &panic).into()))
 }
 
 /// A thread that does what is spawned, until the sender is dropped.
@@ -237,6 +272,10 @@ impl<T> Drop for Answering<T> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     /// The room of one call, which is taken.
@@ -289,5 +328,83 @@ mod tests {
             failed,
             Some(Err(Failure::Answer(KeyError::ProviderAway(_))))
         ));
+    }
+
+    /// A worker for a service that is not there. The folder has its credentials.
+    fn worker() -> (Worker, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("credentials");
+        let text = "[default]\naws_access_key_id = AKID\naws_secret_access_key = secret\n";
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let worker = Worker::start(&Configuration {
+            region: "eu-central-1".to_owned(),
+            endpoint: Some("http://127.0.0.1:1".to_owned()),
+            ca: None,
+            credentials: crate::configuration::CredentialsSource::File(file),
+            calls: 1,
+            timeout: Duration::from_secs(600),
+        });
+        (worker.unwrap(), folder)
+    }
+
+    /// The name of the test that a child process runs.
+    const CHILD: &str = "worker::tests::child_whose_call_panics";
+    const SECRET: &str = "a part of a key";
+
+    #[test]
+    fn panic_in_a_call_fails_it_alone() {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", CHILD, "--ignored", "--nocapture"]);
+        let ended = child.output().unwrap();
+        let said = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+        assert!(ended.status.success(), "{said}");
+        assert!(said.contains("1 passed"), "{said}");
+        assert!(!said.contains(SECRET), "{said}");
+    }
+
+    /// In a process that a panic ends, as a host's: only for the test before it.
+    #[test]
+    #[ignore = "it ends its process if it fails"]
+    fn child_whose_call_panics() {
+        rialto_fatal::end_process_on_panic();
+        let (worker, _folder) = worker();
+        for _ in 0..3 {
+            let failed = worker.run(|_, _| async {
+                // So that a panic is not the first thing that the task does.
+                tokio::task::yield_now().await;
+                std::panic::panic_any(SECRET)
+            });
+            let failed: Result<(), Failure> = failed;
+            assert!(matches!(
+                failed,
+                Err(Failure::Answer(KeyError::ProviderAway(why))) if why.contains("the host failed")
+            ));
+            assert_eq!(worker.run(|_, _| async { Ok(1) }), Ok(1));
+        }
+    }
+
+    #[test]
+    fn closed_worker_ends_calls_under_way_and_refuses_others() {
+        let (worker, _folder) = worker();
+        let worker = Arc::new(worker);
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (end, ended) = oneshot::channel();
+        let caller = std::thread::spawn({
+            let worker = worker.clone();
+            move || {
+                worker.run(|_, _| async move {
+                    begun.send(()).unwrap();
+                    Ok(ended.await.unwrap())
+                })
+            }
+        });
+        begins.recv().unwrap();
+        assert_eq!(worker.close(Instant::now()), 1);
+        let refused: Result<(), _> = worker.run(|_, _| async { Ok(()) });
+        assert!(matches!(refused, Err(Failure::NotDone(why)) if why.contains("the host stops")));
+        end.send(7).unwrap();
+        assert_eq!(worker.close(soon()), 0);
+        assert_eq!(caller.join().unwrap(), Ok(7));
     }
 }

@@ -12,6 +12,9 @@ pub const SESSIONS: usize = 4;
 /// The longest wait of a call, if the operator says nothing.
 pub const TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The longest wait for a module that is loaded.
+pub const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The bits of a file's mode that let others access it.
 const OTHERS: u32 = 0o077;
 /// The longest file with a PIN, in bytes.
@@ -30,6 +33,8 @@ pub struct Configuration {
     pub sessions: usize,
     /// The longest wait of a call, for a session and for the answer together.
     pub timeout: Duration,
+    /// The longest wait until the module is loaded and initialized.
+    pub load_timeout: Duration,
 }
 
 /// Where the user's PIN is.
@@ -53,6 +58,17 @@ pub enum OpenError {
         path: PathBuf,
         /// What the system or the module says.
         why: String,
+    },
+    /// The module's own code has not returned in time.
+    #[error(
+        "the PKCS #11 module {path} has not been loaded for {} s: look what it waits for (its daemon, its device, the network), and start again",
+        timeout.as_secs_f32()
+    )]
+    SlowModule {
+        /// The library.
+        path: PathBuf,
+        /// How long it was waited for.
+        timeout: Duration,
     },
     /// The file with the PIN cannot be read.
     #[error("{path}, which has the PIN of the token, cannot be read: {source}")]

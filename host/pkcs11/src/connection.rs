@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cryptoki::context::Pkcs11;
 use cryptoki::error::{Error, RvError};
 use cryptoki::object::ObjectHandle;
 use cryptoki::session::{Session, UserType};
@@ -15,10 +14,11 @@ use rialto_keys::{Algorithm, KeyError};
 use crate::failure::Failure;
 use crate::material::Id;
 use crate::mechanisms;
+use crate::module::Module;
 
 /// A token of a module, which all sessions share.
 pub(crate) struct Token {
-    module: Pkcs11,
+    pub(crate) module: Module,
     /// Its label or its serial number.
     name: String,
     pin: AuthPin,
@@ -39,7 +39,7 @@ pub(crate) struct Known {
 }
 
 impl Token {
-    pub(crate) fn new(module: Pkcs11, name: String, pin: AuthPin) -> Self {
+    pub(crate) fn new(module: Module, name: String, pin: AuthPin) -> Self {
         Self {
             module,
             name,
@@ -62,8 +62,8 @@ impl Token {
     /// The slot of the token, with its serial number and label.
     fn slot(&self) -> Result<(Slot, String, String), Failure> {
         let mut found = None;
-        for slot in self.module.get_slots_with_token()? {
-            let info = self.module.get_token_info(slot)?;
+        for slot in self.module.context.get_slots_with_token()? {
+            let info = self.module.context.get_token_info(slot)?;
             let (label, serial) = (info.label().trim(), info.serial_number().trim());
             if label != self.name && serial != self.name {
                 continue;
@@ -122,9 +122,9 @@ impl Token {
 
     fn connect(&self) -> Result<Live, Failure> {
         let (slot, serial, label) = self.slot()?;
-        let session = self.module.open_rw_session(slot)?;
+        let session = self.module.context.open_rw_session(slot)?;
         self.log_in(&session)?;
-        let algorithms = mechanisms::supported(&self.module, slot, &session)?;
+        let algorithms = mechanisms::supported(&self.module.context, slot, &session)?;
         let known = Known {
             serial,
             label,

@@ -18,6 +18,7 @@ pub(crate) fn generate(
     id: Id,
 ) -> Result<Found, KeyError> {
     let mut may_be_there = false;
+    let _unclear = objects::OnPanic(id);
     let outcome = connection.attempt(|live, attempt| {
         live.supports(attributes.algorithm)?;
         let public_key = live.generate_once(attributes, &id, attempt, &mut may_be_there)?;

@@ -30,6 +30,7 @@ pub(crate) fn load(
     id: Id,
 ) -> Result<Found, KeyError> {
     let mut may_be_there = false;
+    let _unclear = objects::OnPanic(id);
     let outcome = connection.attempt(|live, attempt| {
         live.supports(unwraps.algorithm)?;
         live.supports(attributes.algorithm)?;

@@ -122,10 +122,25 @@ pub(crate) fn discard(connection: &mut Connection, id: &Id) {
     let outcome = connection.attempt(|live, _| live.destroy(id));
     connection.token.forget_handles();
     if let Err(error) = outcome {
-        tracing::warn!(
-            id = hex(id),
-            %error,
-            "a key of this CKA_ID may have stayed on the token, and no reference of it exists: destroy it with the token's tools"
-        );
+        warn_of(id, &error.to_string());
     }
+}
+
+/// Says in the log which key may be on the token when this is dropped by a panic.
+pub(crate) struct OnPanic(pub(crate) Id);
+
+impl Drop for OnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            warn_of(&self.0, "the host panicked");
+        }
+    }
+}
+
+fn warn_of(id: &Id, why: &str) {
+    tracing::warn!(
+        id = hex(id),
+        why,
+        "a key of this CKA_ID may have stayed on the token, and no reference of it exists: destroy it with the token's tools"
+    );
 }

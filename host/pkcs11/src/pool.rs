@@ -4,14 +4,17 @@
 //! call: it is *stuck* until the module returns. While all threads are stuck, calls fail at once.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rialto_keys::KeyError;
+use rialto_keys::contained::contained;
 
 use crate::connection::{Connection, Token};
+
+/// Who is called, for people.
+const WHOM: &str = "the token";
 
 /// The threads, each with a session of its own.
 pub(crate) struct Pool {
@@ -131,6 +134,23 @@ impl Pool {
         self.shared.state.lock().stuck
     }
 
+    /// Refuse calls from now on, and wait until those that are there have ended and all sessions are closed, but not
+    /// beyond this instant. Returns how many threads may be in the module still.
+    pub(crate) fn close(&self, deadline: Instant) -> usize {
+        let mut state = self.shared.state.lock();
+        state.is_closed = true;
+        self.shared.jobs.notify_all();
+        while state.alive > 0 {
+            if (self.shared.ended)
+                .wait_until(&mut state, deadline)
+                .timed_out()
+            {
+                break;
+            }
+        }
+        state.alive
+    }
+
     fn away(&self, what: &str) -> KeyError {
         KeyError::ProviderAway(format!("{what} for {} ms", self.timeout.as_millis()))
     }
@@ -147,6 +167,10 @@ impl Pool {
             reply.run(connection, work, undo, || shared.state.lock().stuck -= 1);
         };
         let mut state = self.shared.state.lock();
+        if state.is_closed {
+            let why = "the token is not called any more: the host stops";
+            return Err(KeyError::ProviderAway(why.to_owned()));
+        }
         if state.stuck >= self.shared.threads {
             let why = "all sessions of the token wait for calls that have not returned";
             return Err(KeyError::ProviderAway(why.to_owned()));
@@ -166,18 +190,7 @@ impl Drop for Pool {
     /// The threads close their sessions and end. A process that exits meanwhile would take the module from under
     /// them, so they are waited for, but no longer than for a call.
     fn drop(&mut self) {
-        let deadline = Instant::now() + self.timeout;
-        let mut state = self.shared.state.lock();
-        state.is_closed = true;
-        self.shared.jobs.notify_all();
-        while state.alive > 0 {
-            if (self.shared.ended)
-                .wait_until(&mut state, deadline)
-                .timed_out()
-            {
-                break;
-            }
-        }
+        self.close(Instant::now() + self.timeout);
     }
 }
 
@@ -186,7 +199,11 @@ impl Shared {
         while let Some(job) = self.next() {
             (job.run)(&mut connection);
         }
-        drop(connection);
+        // The log has the reason if the session cannot be closed.
+        let _logged = contained(WHOM, || {
+            drop(connection);
+            Ok(())
+        });
         self.state.lock().alive -= 1;
         self.ended.notify_all();
     }
@@ -194,11 +211,11 @@ impl Shared {
     fn next(&self) -> Option<Job> {
         let mut state = self.state.lock();
         loop {
-            if state.is_closed {
-                return None;
-            }
             if let Some(job) = state.waiting.pop_front() {
                 return Some(job);
+            }
+            if state.is_closed {
+                return None;
             }
             self.jobs.wait(&mut state);
         }
@@ -238,15 +255,24 @@ impl<T> Reply<T> {
     }
 }
 
-/// A panic ends the piece of work, not the thread.
+/// A panic ends the piece of work, and its session, whose state is not known; neither the thread nor the host.
 fn caught<T>(
     connection: &mut Connection,
     work: impl FnOnce(&mut Connection) -> Result<T, KeyError>,
 ) -> Result<T, KeyError> {
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)));
-    outcome.unwrap_or_else(|_| {
-        connection.close();
-        let why = "the host failed in a call of the token: see its log";
-        Err(KeyError::ProviderAway(why.to_owned()))
-    })
+    let mut has_returned = false;
+    let outcome = contained(WHOM, || {
+        let outcome = work(connection);
+        has_returned = true;
+        outcome
+    });
+    if !has_returned {
+        let closed = contained(WHOM, || {
+            connection.close();
+            Ok(())
+        });
+        // What could not be closed is forgotten. The log has the reason.
+        let _logged = closed;
+    }
+    outcome
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rialto_keys::{
     Algorithm, Attributes, Key, KeyError, Made, OnlyUnwraps, Provider, Purpose, Unwrapping,
@@ -12,7 +13,7 @@ use crate::configuration::{Configuration, OpenError};
 use crate::connection::Token;
 use crate::key::TokenKey;
 use crate::load::Unwrapper;
-use crate::material::{Found, new_id};
+use crate::material::{Found, hex, new_id};
 use crate::pool::Pool;
 use crate::{generate, load, module, objects};
 
@@ -24,6 +25,7 @@ pub struct Pkcs11 {
     configuration: Configuration,
     token: Arc<Token>,
     pool: Arc<Pool>,
+    is_closed: AtomicBool,
 }
 
 impl fmt::Debug for Pkcs11 {
@@ -50,13 +52,14 @@ impl Pkcs11 {
     /// When the module cannot be loaded, the PIN cannot be read, or no thread can be started.
     pub fn open(configuration: Configuration) -> Result<Self, OpenError> {
         let pin = configuration.pin.read()?;
-        let module = module::load(&configuration.module)?;
+        let module = module::load(&configuration.module, configuration.load_timeout)?;
         let token = Arc::new(Token::new(module, configuration.token.clone(), pin));
         let pool = Pool::start(&token, configuration.sessions, configuration.timeout);
         Ok(Self {
             pool: Arc::new(pool.map_err(OpenError::Thread)?),
             token,
             configuration,
+            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -154,6 +157,28 @@ impl Provider for Pkcs11 {
         let found = Found::decode(material)?;
         self.pool
             .call(move |connection| objects::destroy(connection, &found))
+    }
+
+    /// The key's id on its token.
+    fn name_of(&self, material: &[u8]) -> Option<String> {
+        let Found { id, serial, .. } = Found::decode(material).ok()?;
+        Some(format!("CKA_ID {} in the token {serial}", hex(&id)))
+    }
+
+    /// The sessions are closed. The module is finalized if no thread is inside it.
+    fn close(&self, deadline: Instant) -> Result<(), KeyError> {
+        let inside = self.pool.close(deadline);
+        if inside > 0 {
+            let why = format!(
+                "{inside} calls of the module have not returned, so that it is not finalized"
+            );
+            return Err(KeyError::ProviderAway(why));
+        }
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let closed = self.token.module.close(deadline);
+        closed.map_err(KeyError::ProviderAway)
     }
 }
 

@@ -18,6 +18,7 @@ use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
+use rialto_keys::Keys;
 pub use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::operator::{Audience, GRPC};
 use rialto_manifest::values::Size;
@@ -60,6 +61,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const CATCH_UP_MAX: Duration = Duration::from_secs(10);
 /// The time between two checks whether that work is done.
 const CATCH_UP_LOOK: Duration = Duration::from_millis(5);
+/// How long the end of the host waits for providers of keys.
+const KEYS_CLOSE_MAX: Duration = Duration::from_secs(5);
 /// How many reads of operators run at a time, and how many changes. Further ones wait.
 const OPERATORS_AT_A_TIME: usize = 4;
 /// Instances beside those of contexts in use: for a release that is being prepared, and for rules that are
@@ -112,6 +115,7 @@ pub struct Host {
     /// The state that its parts share.
     pub shared: Arc<Shared>,
     threads: Option<Threads>,
+    keys: Arc<Keys>,
     addresses: BTreeMap<String, SocketAddr>,
     folder: PathBuf,
     tls: Arc<HostTls>,
@@ -156,7 +160,7 @@ impl Host {
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
-        let runtime = runtime.with_keys(providers).with_tls(tls.clone());
+        let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
@@ -267,6 +271,7 @@ impl Host {
         let mut host = Self {
             shared,
             threads: Some(threads),
+            keys: providers,
             addresses: BTreeMap::new(),
             folder: folder.to_owned(),
             tls,
@@ -317,6 +322,8 @@ impl Host {
         if let Some(threads) = self.threads.take() {
             threads.stop();
         }
+        // No turn begins a call any more. Those under way may have made keys, which are destroyed.
+        self.keys.close(Instant::now() + KEYS_CLOSE_MAX);
         // All turns have ended: these are the last spans.
         if let Some(exporting) = self.exporting.take() {
             exporting.finish(&self.handle);

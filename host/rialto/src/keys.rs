@@ -146,6 +146,7 @@ fn token(wanted: &KeyProvider, scheme: &Path) -> anyhow::Result<Arc<Pkcs11>> {
         timeout: wanted
             .timeout
             .map_or(configuration::TIMEOUT, Duration::from),
+        load_timeout: configuration::LOAD_TIMEOUT,
     })?))
 }
 

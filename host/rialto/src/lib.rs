@@ -16,6 +16,7 @@ pub mod calls;
 pub mod cli;
 pub mod client;
 pub mod disk;
+mod dumps;
 pub mod host;
 #[cfg(test)]
 mod host_ends;

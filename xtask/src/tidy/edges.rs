@@ -11,10 +11,14 @@ use crate::process;
 /// Crates and the crates that they may use. Only `rialto-components` uses wasmtime, only `rialto-edge` HTTP,
 /// and backends neither.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("rialto-engine", &[]),
+    ("rialto-engine", &["rialto-fatal"]),
+    ("rialto-fatal", &[]),
     ("rialto-files", &[]),
-    ("rialto-keys", &["rialto-files", "rialto-signatures"]),
-    ("rialto-kms", &["rialto-keys", "rialto-tls"]),
+    (
+        "rialto-keys",
+        &["rialto-fatal", "rialto-files", "rialto-signatures"],
+    ),
+    ("rialto-kms", &["rialto-fatal", "rialto-keys", "rialto-tls"]),
     ("rialto-manifest", &[]),
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
@@ -25,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
-    ("rialto-pkcs11", &["rialto-keys"]),
+    ("rialto-pkcs11", &["rialto-fatal", "rialto-keys"]),
     ("rialto-proto", &[]),
     ("rialto-signatures", &[]),
     ("rialto-tls", &[]),

@@ -27,6 +27,10 @@ struct Text {
 }
 
 impl OutsideAnswer for Text {
+    fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     fn executed(&self) {
         self.executed.fetch_add(1, Ordering::Relaxed);
     }
@@ -430,4 +434,148 @@ fn an_answer_after_the_end_tells_its_client_of_the_shutdown() {
     threads.stop();
     service.answer("late");
     assert_eq!(outcome(&asked), Some(Err(Failure::Shutdown)));
+}
+
+/// A turn that appends its answer to a document.
+fn append(service: &Service, question: &'static str) -> Ask {
+    let service = service.clone();
+    doing(move |turn| {
+        let answer = service.ask(turn, question)?;
+        let before = turn.get_for_update("notes", "a")?;
+        let before: String = before.map_or(String::new(), |b| serde_json::from_str(&b).unwrap());
+        turn.put("notes", "a", &format!("\"{before}{answer}\""))?;
+        Ok(true)
+    })
+}
+
+#[test]
+fn turns_run_in_the_order_of_their_answers() {
+    let (world, service) = (World::new(), Service::default());
+    for question in ["one", "two", "three", "four"] {
+        world.ask(append(&service, question));
+        world.run_until_idle();
+    }
+    for answer in ["1", "2", "3", "4"] {
+        service.answer(answer);
+    }
+    // As a thread takes them.
+    for _ in 0..4 {
+        world.engine.run_next();
+    }
+    world.run_until_idle();
+    assert_eq!(world.all("notes")["a"], "\"1234\"");
+}
+
+#[test]
+fn answered_turns_and_other_work_keep_each_other_not_out() {
+    let (world, service) = (World::new(), Service::default());
+    let answered: Vec<_> = (0..40)
+        .map(|n| {
+            let asked = world.ask_as(&format!("c{n}"), append(&service, "what"));
+            world.run_until_idle();
+            asked.unwrap()
+        })
+        .collect();
+    world.ask(doing(|turn| {
+        for n in 0..21 {
+            note(turn, BANK, &format!("s{n}"), &format!("n{n}"))?;
+        }
+        Ok(true)
+    }));
+    // The request, whose deliveries are ready then.
+    world.engine.run_next();
+    assert_eq!(world.bank.noted.lock().len(), 0);
+    for _ in 0..40 {
+        service.answer("x");
+    }
+    for _ in 0..20 {
+        world.engine.run_next();
+    }
+    let ended = service.executed();
+    let noted = world.bank.noted.lock().len();
+    assert_eq!((ended, noted), (10, 10), "they take turns");
+    world.run_until_idle();
+    assert!(
+        answered
+            .iter()
+            .all(|answer| outcome(answer) == Some(Ok(true)))
+    );
+    assert_eq!(world.bank.noted.lock().len(), 21);
+}
+
+#[test]
+fn answers_beyond_the_budget_of_all_turns_refuse_their_turn() {
+    let limits = Limits {
+        answer_bytes_max: 10_000,
+        ..limits()
+    };
+    let world = World::on(Arc::default(), Arc::default(), limits);
+    let service = Service::default();
+    // Each has an answer of 4,000 bytes, and all but `c` wait for another one.
+    let long = "x".repeat(4_000);
+    let asking = |name: &'static str| {
+        let service = service.clone();
+        doing(move |turn| {
+            let first = service.ask(turn, name)?;
+            if name != "c" {
+                service.ask(turn, "more")?;
+            }
+            turn.put("notes", name, &format!("\"{}\"", first.len()))?;
+            Ok(true)
+        })
+    };
+    let asked: Vec<_> = ["a", "b", "c"]
+        .into_iter()
+        .map(|name| {
+            let asked = world.ask(asking(name));
+            world.run_until_idle();
+            asked
+        })
+        .collect();
+    for _ in 0..3 {
+        service.answer(&long);
+        world.run_until_idle();
+    }
+    let refused = |answer: &Answer| match outcome(answer) {
+        Some(Err(Failure::Away(why))) => why.contains("of 10000 bytes"),
+        _ => false,
+    };
+    assert!(refused(&asked[2]), "{:?}", outcome(&asked[2]));
+    assert_eq!(service.asked(), ["more", "more"]);
+    while !service.asked().is_empty() {
+        service.answer("");
+        world.run_until_idle();
+    }
+    assert_eq!(outcome(&asked[0]), Some(Ok(true)));
+    assert_eq!(outcome(&asked[1]), Some(Ok(true)));
+    assert_eq!(world.all("notes").len(), 2, "the third had no effect");
+    // What has ended gives its room back.
+    let again = world.ask(asking("c"));
+    world.run_until_idle();
+    service.answer(&long);
+    world.run_until_idle();
+    assert_eq!(outcome(&again), Some(Ok(true)));
+}
+
+#[test]
+fn no_call_begins_while_the_budget_of_answers_is_used_up() {
+    let limits = Limits {
+        answer_bytes_max: 300,
+        ..limits()
+    };
+    let world = World::on(Arc::default(), Arc::default(), limits);
+    let service = Service::default();
+    let asks = service.clone();
+    let holds = world.ask(doing(move |turn| {
+        asks.ask(turn, "first")?;
+        asks.ask(turn, "second")?;
+        Ok(true)
+    }));
+    world.run_until_idle();
+    // With what an answer takes beside its text it fills the budget.
+    service.answer(&"x".repeat(44));
+    world.run_until_idle();
+    let failed = outcome(&holds).unwrap().unwrap_err();
+    assert!(matches!(failed, Failure::Away(_)), "{failed}");
+    assert_eq!(service.asked(), [""; 0], "the second call does not begin");
 }

@@ -136,6 +136,47 @@ pub fn waiting_caller_gives_up_when_sessions_are_busy(world: &World) {
     until_it_signs(&quick, &key);
 }
 
+pub fn panic_in_a_call_fails_it_alone(world: &World) {
+    // As in a host, where a panic of any other thread ends the process.
+    rialto_fatal::end_process_on_panic();
+    let token = open(Configuration {
+        sessions: 1,
+        ..world.failing()
+    });
+    let keys = keys(&token);
+    let key = made(&keys, HSM, Algorithm::Es256).reference;
+    for _ in 0..3 {
+        world.control("absurd-length", "1");
+        let why = away(keys.sign(OWNER, &key, NOW, b"m"));
+        assert!(
+            why.contains("the host failed in a call of the token"),
+            "{why}"
+        );
+        assert_eq!(token.stuck(), 0);
+        keys.sign(OWNER, &key, NOW, b"m").unwrap();
+    }
+}
+
+pub fn slow_module_is_given_up(world: &World) {
+    let quick = || Configuration {
+        load_timeout: Duration::from_millis(50),
+        ..world.failing()
+    };
+    world.control("hold-load", "");
+    // The second one waits for the thread of the first.
+    for _ in 0..2 {
+        let Err(error) = Pkcs11::open(quick()) else {
+            panic!("it opened");
+        };
+        assert!(matches!(error, OpenError::SlowModule { .. }), "{error}");
+        let module = quick().module.display().to_string();
+        assert!(error.to_string().contains(&module), "{error}");
+        assert!(error.to_string().contains("0.05 s"), "{error}");
+    }
+    world.release("hold-load");
+    open(world.failing()).check().unwrap();
+}
+
 pub fn wrong_pin_is_tried_once(world: &World) {
     world.write_private("wrong", "0815-wrong");
     let token = open(Configuration {

@@ -7,6 +7,7 @@
 )]
 
 mod algorithms;
+mod closing;
 mod faults;
 mod loading;
 mod making;
@@ -41,7 +42,13 @@ tests! {
         nonce_may_be_the_token_s,
         keys_cannot_be_extracted_or_used_otherwise,
         pin_zones_are_refused;
+    closing:
+        module_is_finalized_when_nobody_is_inside,
+        module_of_two_tokens_is_finalized_with_the_last,
+        module_that_does_not_end_is_given_up;
     faults:
+        panic_in_a_call_fails_it_alone,
+        slow_module_is_given_up,
         closed_sessions_are_opened_again,
         removed_token_works_when_it_is_back,
         lost_token_folder_makes_the_provider_away,
@@ -57,6 +64,7 @@ tests! {
         what_is_no_such_key_is_not_loaded;
     making:
         key_of_one_id_is_made_once,
+        key_has_a_name_for_people,
         failed_generation_is_done_once_more,
         late_key_is_destroyed,
         destroyed_key_is_gone,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cryptoki::object::{Attribute, AttributeType};
 use rialto_keys::{Algorithm, KeyError};
 use rialto_pkcs11::Configuration;
 
@@ -26,6 +27,28 @@ pub fn key_of_one_id_is_made_once(world: &World) {
         }
     }
     assert_eq!(Onlooker::new(&world.failing()).keys().len(), generated);
+}
+
+pub fn key_has_a_name_for_people(world: &World) {
+    let configuration = world.softhsm();
+    let keys = keys(&open(configuration.clone()));
+    let key = made(&keys, HSM, Algorithm::Hs256).reference;
+    let name = keys.name_at_provider(OWNER, &key).unwrap();
+    let onlooker = Onlooker::new(&configuration);
+    let session = onlooker.session();
+    let wanted = [AttributeType::Id];
+    let told = session.get_attributes(onlooker.keys()[0], &wanted).unwrap();
+    let [Attribute::Id(id)] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(
+        name.starts_with(&format!("CKA_ID {id} in the token ")),
+        "{name}"
+    );
+    assert_eq!(keys.name_at_provider("another", &key), None);
+    let local = made(&keys, LOCAL, Algorithm::Hs256).reference;
+    assert_eq!(keys.name_at_provider(OWNER, &local), None);
 }
 
 pub fn failed_generation_is_done_once_more(world: &World) {

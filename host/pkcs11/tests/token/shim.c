@@ -9,7 +9,11 @@
  * `dialect`        RSA-OAEP with SHA-256 is forwarded as with SHA-1, and AES key wrap with padding as without,
  *                  because SoftHSM 2.6 has neither
  * `own-nonce`      AES-GCM encrypts with a nonce of the token's own, which it writes into the parameter
- * `logins`, `generated`  get a byte for each call
+ * `absurd-length`  C_Sign says once that a signature has half of all bytes that there can be
+ * `hold-load`      C_GetFunctionList returns when the file is gone
+ * `hold-finalize`  C_Finalize returns when the file is gone
+ * `inside`         gets a byte when C_Finalize is called while C_Sign has not returned
+ * `finalized`, `signs`, `logins`, `generated`  get a byte for each call
  *
  * The folder is in RIALTO_TEST_CONTROL, the module behind in RIALTO_TEST_MODULE.
  */
@@ -26,7 +30,7 @@ typedef struct { unsigned long hash, mgf, source; void *data; unsigned long leng
 typedef struct { unsigned char *iv; unsigned long length, bits; void *associated; unsigned long n, tag; } gcm;
 typedef struct { unsigned char version[2]; void *functions[68]; } list;
 
-enum { GET_SLOT_LIST = 4, GET_TOKEN_INFO = 6, MECHANISM_LIST = 7, MECHANISM_INFO = 8, OPEN_SESSION = 12,
+enum { FINALIZE = 1, GET_SLOT_LIST = 4, GET_TOKEN_INFO = 6, MECHANISM_LIST = 7, MECHANISM_INFO = 8, OPEN_SESSION = 12,
        CLOSE_ALL = 14, SESSION_INFO = 15, LOGIN = 18, FIND_INIT = 26, ENCRYPT_INIT = 29, SIGN_INIT = 42, SIGN = 43,
        GENERATE = 58, GENERATE_PAIR = 59, UNWRAP = 61 };
 enum { DEVICE_REMOVED = 0x32, TOKEN_NOT_PRESENT = 0xe0, BAD_PARAMETER = 0x71 };
@@ -34,6 +38,7 @@ enum { SHA1 = 0x220, SHA256 = 0x250, MGF1_SHA1 = 1, MGF1_SHA256 = 2, OAEP = 9, K
        AES_GCM = 0x1087 };
 
 static list *real, ours;
+static int signing;
 
 static void path(char *to, const char *name) { snprintf(to, 4096, "%s/%s", getenv("RIALTO_TEST_CONTROL"), name); }
 static int is_there(const char *name) { char file[4096]; path(file, name); return access(file, F_OK) == 0; }
@@ -126,9 +131,19 @@ static rv sign_init(handle session, mechanism *how, handle key) {
     return removed() ? DEVICE_REMOVED : REAL(rv (*)(handle, mechanism *, handle), SIGN_INIT)(session, how, key);
 }
 static rv sign(handle session, void *data, unsigned long n, void *signature, unsigned long *m) {
+    if (!signature && taken("absurd-length")) { *m = 1UL << 63; return 0; }
+    __sync_fetch_and_add(&signing, 1);
+    count("signs");
     wait_while("hold-sign");
+    __sync_fetch_and_sub(&signing, 1);
     return removed() ? DEVICE_REMOVED
         : REAL(rv (*)(handle, void *, unsigned long, void *, unsigned long *), SIGN)(session, data, n, signature, m);
+}
+static rv finalize(void *reserved) {
+    count("finalized");
+    if (signing) count("inside");
+    wait_while("hold-finalize");
+    return REAL(rv (*)(void *), FINALIZE)(reserved);
 }
 static rv generated(rv code) {
     count("generated");
@@ -149,13 +164,14 @@ static rv generate_pair(handle session, mechanism *how, void *a, unsigned long n
 }
 
 rv C_GetFunctionList(list **to) {
+    wait_while("hold-load");
     if (!real) {
         void *library = dlopen(getenv("RIALTO_TEST_MODULE"), RTLD_NOW | RTLD_LOCAL);
         rv (*get)(list **) = library ? (rv (*)(list **))dlsym(library, "C_GetFunctionList") : NULL;
         if (!get || get(&real)) return 5;
         ours = *real;
         void *instead[][2] = {
-            {(void *)GET_SLOT_LIST, get_slot_list}, {(void *)GET_TOKEN_INFO, get_token_info},
+            {(void *)FINALIZE, finalize}, {(void *)GET_SLOT_LIST, get_slot_list}, {(void *)GET_TOKEN_INFO, get_token_info},
             {(void *)MECHANISM_LIST, mechanism_list}, {(void *)MECHANISM_INFO, mechanism_info},
             {(void *)OPEN_SESSION, open_session}, {(void *)SESSION_INFO, session_info}, {(void *)LOGIN, login},
             {(void *)FIND_INIT, find_init}, {(void *)ENCRYPT_INIT, encrypt_init}, {(void *)SIGN_INIT, sign_init},

@@ -64,6 +64,7 @@ impl World {
             pin: PinSource::File(self.folder.join("pin")),
             sessions: 2,
             timeout: LONG,
+            load_timeout: LONG,
         }
     }
 

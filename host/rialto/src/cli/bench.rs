@@ -515,7 +515,9 @@ fn serve(manifest: &Manifest, state: &Path) -> anyhow::Result<Running> {
     let has_release = state.join("rialto.db").is_file();
     let rialto = std::env::current_exe()?;
     let (scheme, store) = (manifest.folder(), ["--state".as_ref(), state.as_os_str()]);
-    let host = start(Command::new(&rialto).arg("serve").arg(scheme).args(store))?;
+    // Without the option the system hides how much the host writes.
+    let serve = ["serve", "--core-dumps"];
+    let host = start(Command::new(&rialto).args(serve).arg(scheme).args(store))?;
     if has_release {
         let mut apply = Command::new(&rialto);
         apply.args(["release", "apply"]).arg(scheme);

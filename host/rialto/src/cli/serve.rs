@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::{operator_of, show};
+use crate::dumps;
 use crate::host::Host;
 use crate::out;
 use crate::starting::Start;
@@ -34,6 +35,9 @@ pub(super) struct Serve {
     /// Refuse to start if the folder has problems, even if the store has a release that can serve
     #[arg(long)]
     strict: bool,
+    /// Let the system write core dumps of the host, and debuggers attach to it. A core dump has keys and messages
+    #[arg(long, env = "RIALTO_CORE_DUMPS")]
+    core_dumps: bool,
 }
 
 /// The name of the signal that stops the host; none before it.
@@ -63,6 +67,12 @@ impl Serve {
             },
         };
         start_logs(&operator.log)?;
+        // Before any secret is read.
+        if self.core_dumps {
+            tracing::warn!("the system may write core dumps of this host, which have its keys");
+        } else {
+            dumps::forbid().context("forbidding core dumps, which would have keys")?;
+        }
         rialto_engine::fatal::end_process_on_panic();
         let store = self.store(&operator);
         let start = Start {

@@ -13,6 +13,10 @@ const CURRENT: Collection<Current> = Collection::new("adapter");
 const ONE: &str = "current";
 /// Requests, by id.
 pub const REQUESTS: Collection<Request> = Collection::new("adapter-requests");
+/// The request that waits for a decision, in the one document `current`. Stores of earlier releases do not have it.
+const WAITING: Collection<Waiting> = Collection::new("adapter-waiting");
+/// Requests that operators are shown.
+const SHOWN_MAX: u32 = 1_000;
 
 /// The provider of new keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +64,15 @@ pub struct Request {
     pub decided_at: Option<u64>,
 }
 
+/// Which request waits: there is one at most.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Waiting {
+    /// Its id; none if no request waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+}
+
 /// A decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -88,7 +101,7 @@ pub struct View {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<u64>,
     providers: Vec<ProviderView>,
-    /// Requests, the decided ones too.
+    /// The request that waits, and decided ones in the order of their ids: [`SHOWN_MAX`] in all.
     requests: Vec<Request>,
 }
 
@@ -130,17 +143,48 @@ pub fn view(world: &mut impl World) -> View {
             .collect(),
     });
     let providers = providers.collect();
-    let page = REQUESTS.within(world).scan(&Range::All, None, 1000);
+    let waiting = WAITING.within(world).get(ONE);
+    let waiting = waiting_request(world, waiting);
+    let page = REQUESTS.within(world).scan(&Range::All, None, SHOWN_MAX);
+    let others = page.documents.into_iter().map(|(_, request)| request);
+    let others = others.filter(|request| request.state != State::Pending);
+    let requests = waiting.into_iter().chain(others).take(SHOWN_MAX as usize);
     View {
         provider: current(world).ok(),
         since: CURRENT.within(world).get(ONE).map(|current| current.since),
         providers,
-        requests: page
-            .documents
-            .into_iter()
-            .map(|(_, request)| request)
-            .collect(),
+        requests: requests.collect(),
     }
+}
+
+/// The request that waits for a decision, if there is one. `known` is the document that says so.
+fn waiting_request(world: &mut impl World, known: Option<Waiting>) -> Option<Request> {
+    let id = match known {
+        Some(waiting) => waiting.request?,
+        None => return waiting_of_before(world),
+    };
+    let request = REQUESTS.within(world).get(&id);
+    request.filter(|request| request.state == State::Pending)
+}
+
+/// The same in a store of an earlier release, which has no document that says so: of all requests, however many.
+fn waiting_of_before(world: &mut impl World) -> Option<Request> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = REQUESTS
+            .within(world)
+            .scan(&Range::All, cursor.as_deref(), SHOWN_MAX);
+        let mut requests = page.documents.into_iter().map(|(_, request)| request);
+        let waiting = requests.find(|request| request.state == State::Pending);
+        if waiting.is_some() || page.cursor.is_none() {
+            return waiting;
+        }
+        cursor = page.cursor;
+    }
+}
+
+fn set_waiting(world: &mut impl World, request: Option<String>) {
+    WAITING.within(world).put(ONE, &Waiting { request });
 }
 
 /// Ask for another provider of new keys.
@@ -153,14 +197,9 @@ pub fn ask(world: &mut impl World, caller: &Caller, provider: String) -> Result<
         let detail = format!("`{provider}` makes new keys already");
         return Err(Problem::new(Kind::NothingChanges, detail));
     }
-    let waiting = REQUESTS
-        .within(world)
-        .scan(&Range::All, None, 1000)
-        .documents;
-    let waiting = waiting
-        .into_iter()
-        .find(|(_, request)| request.state == State::Pending);
-    if let Some((id, _)) = waiting {
+    // For update: of two operators who ask at the same time, one is refused.
+    let waiting = WAITING.within(world).get_for_update(ONE);
+    if let Some(Request { id, .. }) = waiting_request(world, waiting) {
         let detail = format!("the request {id} waits for a decision: decide it first");
         return Err(Problem::new(Kind::DuplicateRequest, detail).with("pendingRequest", id));
     }
@@ -174,6 +213,7 @@ pub fn ask(world: &mut impl World, caller: &Caller, provider: String) -> Result<
         decided_at: None,
     };
     REQUESTS.within(world).put(&request.id, &request);
+    set_waiting(world, Some(request.id.clone()));
     Ok(request)
 }
 
@@ -217,6 +257,7 @@ pub fn decide(
     request.checker = Some(caller.name.clone());
     request.decided_at = Some(now);
     REQUESTS.within(world).put(id, &request);
+    set_waiting(world, None);
     Ok(request)
 }
 

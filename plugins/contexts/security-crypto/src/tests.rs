@@ -393,6 +393,117 @@ fn another_operator_decides_which_provider_makes_keys() {
     assert_eq!(refusal(answer), refused(422, "provider-unknown"));
 }
 
+/// Requests of a store: decided ones, and one that waits and is the last by its id.
+fn many_requests(world: &mut Fake) -> String {
+    let request = |id: &str, state: &str| {
+        let request = json!({
+            "id": id, "provider": "local", "state": state, "maker": "anna", "createdAt": 1,
+        });
+        request.to_string()
+    };
+    for number in 0..2_500 {
+        let id = format!("00000000-0000-4000-8000-0000000{number:05}");
+        world
+            .store
+            .put("adapter-requests", &id, &request(&id, "REJECTED"));
+    }
+    let last = "ffffffff-0000-4000-8000-000000000000";
+    world
+        .store
+        .put("adapter-requests", last, &request(last, "PENDING"));
+    last.to_owned()
+}
+
+#[test]
+fn waiting_request_is_found_among_any_number() {
+    let (maker, checker) = (caller("cora", &["maker"]), caller("bert", &["checker"]));
+    let path = "/crypto-adapter-set";
+    let set = |world: &mut Fake| {
+        let body = json!({ "provider": "local" });
+        ask(world, &maker, "POST", path, "", body)
+    };
+    let first_shown = |world: &mut Fake| {
+        let reader = caller("cora", &["reader"]);
+        let (_, view) = ask(world, &reader, "GET", path, "", json!({}));
+        let requests = view["requests"].as_array().unwrap();
+        assert_eq!(requests.len(), 1_000);
+        requests[0].clone()
+    };
+    // A store of an earlier release.
+    let mut world = world();
+    let id = many_requests(&mut world);
+    let (status, refused) = set(&mut world);
+    assert_eq!((status, &refused["pendingRequest"]), (409, &json!(id)));
+    assert_eq!(first_shown(&mut world)["id"], json!(id));
+    let decide = |world: &mut Fake, id: &str| {
+        let body = json!({ "decision": "REJECT" });
+        ask(
+            world,
+            &checker,
+            "POST",
+            "/crypto-adapter-set/decision",
+            id,
+            body,
+        )
+        .0
+    };
+    assert_eq!(decide(&mut world, &id), 200);
+    assert_eq!(first_shown(&mut world)["state"], "REJECTED");
+    // From then on the waiting request is known, and no request is looked through.
+    let (status, asked) = set(&mut world);
+    assert_eq!(status, 202);
+    assert_eq!(first_shown(&mut world)["id"], asked["id"]);
+    let (status, refused) = set(&mut world);
+    assert_eq!((status, &refused["pendingRequest"]), (409, &asked["id"]));
+    assert_eq!(decide(&mut world, asked["id"].as_str().unwrap()), 200);
+}
+
+/// A key that is made stays, so what may refuse a request must come before.
+#[test]
+fn nothing_is_refused_after_a_key_was_made() {
+    let mut world = world();
+    let (admin, reader) = (caller("anna", &["admin"]), caller("cora", &["reader"]));
+    let signs = definition(&mut world, "SIGN", "ES256");
+    let unwraps = key(&mut world, "/kms-aes-key-gen", "UNWRAP", "A256KWP");
+    let wrong = key(&mut world, "/kms-ecc-key-gen", "SIGN", "ES256");
+    let before = world.done.len();
+    let none = "00000000-0000-4000-8000-999999999999";
+    let of = |definition: &str| json!({ "definition": definition });
+    let load = |definition: &str, unwraps: &str, wrapped: &str| json!({ "definition": definition, "unwrappingKey": unwraps, "wrapped": wrapped });
+    let refused = [
+        (&reader, "/kms-ecc-key-gen", of(&signs)),
+        (&admin, "/kms-ecc-key-gen", of(none)),
+        (&admin, "/kms-ecc-key-gen", json!({})),
+        (&admin, "/kms-aes-key-gen", of(&signs)),
+        (&admin, "/kms-pem-gen", of(none)),
+        (&reader, "/kms-load-key", load(&signs, &unwraps, "AAAA")),
+        (&admin, "/kms-load-key", load(none, &unwraps, "AAAA")),
+        (&admin, "/kms-load-key", load(&signs, none, "AAAA")),
+        (&admin, "/kms-load-key", load(&signs, &wrong, "AAAA")),
+        (
+            &admin,
+            "/kms-load-key",
+            load(&signs, &unwraps, "no base64!"),
+        ),
+    ];
+    for (who, path, body) in refused {
+        let (status, said) = ask(&mut world, who, "POST", path, "", body);
+        assert!((400..500).contains(&status), "{path}: {said}");
+    }
+    // The provider that is set is gone.
+    world.providers = Vec::new();
+    let (status, said) = ask(
+        &mut world,
+        &admin,
+        "POST",
+        "/kms-ecc-key-gen",
+        "",
+        of(&signs),
+    );
+    assert_eq!(status, 422, "{said}");
+    assert_eq!(world.done.len(), before, "{:?}", world.done);
+}
+
 #[test]
 fn keys_are_loaded_with_unwrapping_keys_alone() {
     let mut world = world();

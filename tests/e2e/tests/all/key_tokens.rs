@@ -345,6 +345,15 @@ async fn slow_token_keeps_nobody_else_waiting() {
         assert_eq!(said.status, 200, "{said:?}");
     }
     until_metric(&scene.host, "rialto_turns_outside", 0).await;
+    // The end of the host ends the module too.
+    assert_eq!(hsm.counted("finalized"), 0);
+    scene.host.terminate().unwrap();
+    until("the module is finalized", SOON, async || {
+        let finalized = hsm.counted("finalized");
+        Ok((finalized == 1).then_some(()).ok_or(finalized.to_string()))
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

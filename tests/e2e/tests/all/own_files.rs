@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use rialto_tests::{RunningHost, TestScheme, binaries};
 
@@ -119,4 +121,50 @@ fn files_open_to_others_are_refused_with_the_remedy() {
         chown(&path, Some(0), None).unwrap();
     }
     RunningHost::start(&scheme).unwrap().kill().unwrap();
+}
+
+/// A host in a shell that allows core dumps of any size, and its process id. It is ready.
+fn host_with_room_for_dumps(scheme: &TestScheme, folder: &Path) -> (Child, String) {
+    let script = "cd \"$0\" && ulimit -c unlimited && exec \"$1\" serve \"$2\"";
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .arg(folder)
+        .arg(binaries::rialto().unwrap())
+        .arg(scheme.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "ready"));
+    let process = child.id().to_string();
+    (child, process)
+}
+
+#[test]
+fn crashed_host_leaves_no_core_dump_and_its_master_key_is_locked() {
+    let scheme = TestScheme::demo().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, process) = host_with_room_for_dumps(&scheme, folder.path());
+    let told = |file: &str, line: &str| {
+        let text = fs::read_to_string(format!("/proc/{process}/{file}")).unwrap();
+        let found = text.lines().find_map(|told| told.strip_prefix(line));
+        found
+            .unwrap()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (limits, locked) = (
+        told("limits", "Max core file size"),
+        told("status", "VmLck:"),
+    );
+    let aborted = Command::new("kill").args(["-ABRT", &process]).status();
+    let ended = child.wait().unwrap();
+    assert!(aborted.unwrap().success());
+    assert_eq!(limits[..2], ["0", "0"]);
+    assert_ne!(locked[0], "0", "no memory is locked");
+    assert_eq!(ended.signal(), Some(6), "{ended}");
+    assert!(!ended.core_dumped(), "{ended}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -17,13 +17,29 @@ pub(super) trait Value: Clone + Send + Sync + 'static {
     fn made(&self) -> Option<&str> {
         None
     }
+
+    /// The bytes that it has in memory.
+    fn bytes(&self) -> usize;
 }
 
-impl Value for bool {}
+impl Value for bool {
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+}
 
-impl Value for Zeroizing<Vec<u8>> {}
+impl Value for Zeroizing<Vec<u8>> {
+    fn bytes(&self) -> usize {
+        self.capacity()
+    }
+}
 
 impl Value for NewKey {
+    fn bytes(&self) -> usize {
+        let public_key = self.public_key.as_ref().map_or(0, String::capacity);
+        self.reference.capacity() + public_key
+    }
+
     fn made(&self) -> Option<&str> {
         Some(&self.reference)
     }
@@ -76,6 +92,11 @@ struct Answer<T: Value> {
 }
 
 impl<T: Value> OutsideAnswer for Answer<T> {
+    fn bytes(&self) -> usize {
+        let value = self.outcome.as_ref().map_or(0, Value::bytes);
+        size_of::<Self>() + value + self.owner.capacity() + self.provider.capacity()
+    }
+
     fn executed(&self) {
         self.is_kept.store(true, Ordering::Release);
     }
@@ -91,15 +112,9 @@ impl<T: Value> Drop for Answer<T> {
             return;
         };
         let (owner, reference) = (self.owner.clone(), reference.to_owned());
-        let (component, provider) = (self.owner.clone(), self.provider.clone());
-        self.keys.destroy_outside(
-            (owner, &self.provider, reference),
-            move |destroyed| {
-                if let Err(error) = destroyed {
-                    tracing::error!(component, provider, %error, "a key that was made for a turn without an effect could not be destroyed, and stays at its provider");
-                }
-            },
-        );
+        // The log has a key that stays at its provider.
+        self.keys
+            .destroy_outside((owner, &self.provider, reference), |_| ());
     }
 }
 

@@ -5,14 +5,20 @@
 //! | a handler | its turn fails | [`contained`] |
 //! | the task of a connection | the connection ends | [`CatchPanic`] |
 //! | the task of an outbound delivery | the delivery fails | [`CatchPanic`] |
+//! | a call of a provider of keys | the call fails | [`contained_secretly`], [`CatchPanic::secretly`] |
 //! | anything else, or inside [`Critical`] | the process ends | [`end_process_on_panic`] |
 //!
 //! After any other panic the state in memory may be inconsistent, so the process ends and the next start
 //! continues from the disk. It ends before the panicking thread unwinds, so that no inconsistent state can
 //! reach the disk.
+//!
+//! All this needs panics that unwind. No profile of `Cargo.toml` sets `panic`, so they unwind in every build.
+
+#[cfg(panic = "abort")]
+compile_error!("a contained panic must unwind: remove `panic = \"abort\"` from the profile");
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,10 +35,14 @@ enum Panics {
     End,
     /// The caller handles it.
     Contained,
+    /// The caller handles it, and nobody reads its message, because it may have a part of a secret.
+    Secret,
 }
 
 thread_local! {
     static PANICS: Cell<Panics> = const { Cell::new(Panics::End) };
+    /// Where the last panic was whose message nobody reads.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Restores the effect from before when it is dropped.
@@ -44,7 +54,7 @@ impl Drop for Before {
     }
 }
 
-/// A panic's message.
+/// A panic's message. If nobody may read that, the place of the panic in the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panic(String);
 
@@ -60,13 +70,22 @@ impl Panic {
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         Self(text.unwrap_or_else(|| "without a message".into()))
     }
+
+    /// The last panic of this thread whose message nobody reads.
+    fn secret() -> Self {
+        let place = PLACE.take();
+        Self(place.unwrap_or_else(|| "at an unknown place".into()))
+    }
 }
 
 fn run<T>(panics: Panics, run: impl FnOnce() -> T) -> Result<T, Panic> {
     let before = Before(PANICS.replace(panics));
     let ran = catch_unwind(AssertUnwindSafe(run));
     drop(before);
-    ran.map_err(|panic| Panic::of(&*panic))
+    ran.map_err(|panic| match panics {
+        Panics::Secret => Panic::secret(),
+        Panics::End | Panics::Contained => Panic::of(&*panic),
+    })
 }
 
 /// Run code whose panic harms nothing else.
@@ -77,21 +96,45 @@ pub fn contained<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
     run(Panics::Contained, body)
 }
 
+/// Run code that has secrets and whose panic harms nothing else. The panic's message is written nowhere in a process
+/// with [`end_process_on_panic`].
+///
+/// # Errors
+/// When it panics, with the place in the code.
+pub fn contained_secretly<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
+    run(Panics::Secret, body)
+}
+
 /// A future on which nothing else depends. A panic ends only the future, also while it is dropped.
-pub struct CatchPanic<F>(Option<Pin<Box<F>>>);
+pub struct CatchPanic<F> {
+    work: Option<Pin<Box<F>>>,
+    panics: Panics,
+}
 
 impl<F: Future> CatchPanic<F> {
     /// Wrap a future.
     pub fn new(work: F) -> Self {
-        Self(Some(Box::pin(work)))
+        Self::of(work, Panics::Contained)
+    }
+
+    /// Wrap a future that has secrets, as [`contained_secretly`].
+    pub fn secretly(work: F) -> Self {
+        Self::of(work, Panics::Secret)
+    }
+
+    fn of(work: F, panics: Panics) -> Self {
+        Self {
+            work: Some(Box::pin(work)),
+            panics,
+        }
     }
 }
 
 impl<F> CatchPanic<F> {
     fn end(&mut self) {
-        let work = self.0.take();
+        let work = self.work.take();
         // Nothing else uses what the future had.
-        let _ = contained(|| drop(work));
+        let _ = run(self.panics, || drop(work));
     }
 }
 
@@ -105,10 +148,11 @@ impl<F: Future> Future for CatchPanic<F> {
     type Output = Result<F::Output, Panic>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(work) = self.0.as_mut() else {
+        let panics = self.panics;
+        let Some(work) = self.work.as_mut() else {
             panic!("work is polled after its end");
         };
-        let ended = match contained(|| work.as_mut().poll(context)) {
+        let ended = match run(panics, || work.as_mut().poll(context)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => Err(panic),
@@ -157,6 +201,11 @@ pub fn abort(reason: &str) -> ! {
 pub fn end_process_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if PANICS.get() == Panics::Secret {
+            let place = panic.location().map(|place| format!("at {place}"));
+            PLACE.set(place);
+            return;
+        }
         before(panic);
         if PANICS.get() == Panics::End {
             let thread = std::thread::current();
