@@ -27,8 +27,11 @@ pub struct SignIn {
     pub is_secure: bool,
     /// How long a session lasts, in milliseconds.
     pub session_ms: u64,
-    /// Bounds the entries of refused sign-ins in the audit log.
-    pub refused: Bounded,
+    /// Bounds the entries in the audit log of sign-ins that the provider refused, or that proved nothing. Anybody can cause
+    /// them.
+    pub unproven: Bounded,
+    /// Bounds the entries of people whom the provider knows, and who are no operators.
+    pub unknown: Bounded,
     /// Bounds the lines about sign-ins in the log.
     pub logged: Bounded,
 }
@@ -55,7 +58,8 @@ impl SignIn {
             address: origin.to_string(),
             is_secure: origin.scheme == UrlScheme::Https,
             session_ms: wanted.session.millis(),
-            refused: Bounded::default(),
+            unproven: Bounded::default(),
+            unknown: Bounded::default(),
             logged: Bounded::default(),
         }))
     }

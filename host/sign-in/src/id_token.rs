@@ -118,7 +118,7 @@ impl Claims {
         let is_for_another = self
             .azp
             .as_ref()
-            .is_some_and(|party| party != expected.client_id);
+            .is_some_and(|client| client != expected.client_id);
         let checks = [
             (
                 self.iss == expected.issuer,
@@ -130,7 +130,7 @@ impl Claims {
             ),
             (
                 !is_for_another && (audience.len() == 1 || self.azp.is_some()),
-                "the ID token is for another party",
+                "the ID token was issued to another client",
             ),
             (self.exp + apart > now, "the ID token has expired"),
             (self.iat - apart <= now, "the ID token is of the future"),

@@ -4,6 +4,7 @@ use data_encoding::BASE64;
 use http::{HeaderValue, StatusCode};
 use rialto_signatures::secrets::{MAC_BYTES, MacKey};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use crate::configuration::{Configuration, OpenError};
@@ -18,6 +19,8 @@ use crate::{endpoint, form};
 pub const PENDING_SECONDS: u64 = 600;
 /// The longest code of a provider, in characters.
 const CODE_CHARS_MAX: usize = 4096;
+/// The most codes that are exchanged at a time. Strangers can send codes, too.
+const EXCHANGES_MAX: usize = 16;
 
 /// An OpenID provider, and this client of it.
 pub struct Provider {
@@ -25,6 +28,8 @@ pub struct Provider {
     secret: Option<Zeroizing<String>>,
     discovery: Discovery,
     transport: Transport,
+    /// Permits to exchange codes.
+    exchanges: Semaphore,
     /// The key of sign-ins that are under way.
     key: MacKey,
 }
@@ -76,6 +81,7 @@ impl Provider {
             secret,
             discovery: Discovery::new(&configuration.issuer, &issuer),
             transport: Transport::new(&issuer, configuration.ca.as_deref())?,
+            exchanges: Semaphore::new(EXCHANGES_MAX),
             key: MacKey::new(key),
             configuration,
         })
@@ -139,6 +145,8 @@ impl Provider {
         }
         let code = of("code").filter(|code| (1..=CODE_CHARS_MAX).contains(&code.len()));
         let code = code.ok_or(Failure::Foreign("it has no code"))?;
+        let busy = |_| Failure::Away("too many sign-ins end at once".to_owned());
+        let _permit = self.exchanges.try_acquire().map_err(busy)?;
         let token = self.exchange(&metadata, code, &pending).await?;
         let subject = self.subject(&token, &pending, now).await?;
         Ok(Authenticated {

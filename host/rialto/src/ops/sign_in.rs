@@ -18,7 +18,7 @@ use crate::audit::{Actor, AuditedAction, about};
 use crate::credentials::Made;
 use crate::host::Shared;
 use crate::operators::{Caller, Shown};
-use crate::sign_in::SignIn;
+use crate::sign_in::{Bounded, SignIn};
 use crate::words::{instant, plain};
 
 /// Where a browser goes after a sign-in that was not told where.
@@ -103,7 +103,7 @@ pub(super) async fn callback(State(shared): Host, uri: Uri, headers: HeaderMap) 
         Err(failure) => {
             if matches!(failure, Failure::Refused(_) | Failure::Unproven(_)) {
                 let words = failure.to_string();
-                keep_refused(&shared, "somebody", &words).await;
+                keep_refused(&shared, &sign_in.unproven, "somebody", &words).await;
             }
             failed(&shared, sign_in, &failure)
         }
@@ -121,7 +121,8 @@ async fn open_session(
     let over = cookies::set(cookies::SIGN_IN, "", 0, secure);
     let Some(caller) = shared.access.operators().of_subject(&subject).cloned() else {
         let words = "no operator of rialto.toml has this subject";
-        keep_refused(shared, &format!("subject {}", plain(&subject)), words).await;
+        let who = format!("subject {}", plain(&subject));
+        keep_refused(shared, &sign_in.unknown, &who, words).await;
         let text = "The provider knows you. This host does not have you as an operator.";
         let page = Page::new(StatusCode::FORBIDDEN, "You are no operator here", text)
             .paragraph("Ask an administrator of this host to add you, if you should be one.")
@@ -149,11 +150,8 @@ async fn open_session(
 }
 
 /// Keep a refused sign-in in the audit log, unless there were too many of them.
-async fn keep_refused(shared: &Arc<Shared>, who: &str, why: &str) {
-    let Some(sign_in) = &shared.sign_in else {
-        return;
-    };
-    let Some(left_out) = sign_in.refused.next(shared.access.now()) else {
+async fn keep_refused(shared: &Arc<Shared>, bounded: &Bounded, who: &str, why: &str) {
+    let Some(left_out) = bounded.next(shared.access.now()) else {
         return;
     };
     let why = match left_out {

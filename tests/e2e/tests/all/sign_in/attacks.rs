@@ -2,6 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use http::Method;
+use rialto_simulator::pki::SchemePki;
+use rialto_tests::{CliOutput, binaries};
 use serde_json::{Value, json};
 
 use super::browser::{Browser, Page};
@@ -30,7 +33,10 @@ impl Attack {
     }
 
     async fn begin(&self) -> Begun {
-        let mut browser = Browser::new();
+        self.begin_in(Browser::new()).await
+    }
+
+    async fn begin_in(&self, mut browser: Browser) -> Begun {
         let page = browser.get(&self.scene.url("/sign-in")).await;
         assert_eq!(page.status, 302, "{}", page.text);
         let location = page.header("location").to_owned();
@@ -176,7 +182,8 @@ async fn forged_id_tokens_sign_nobody_in() {
     // One entry for each sign-in, and of refused ones a bounded number.
     let entries = attack.scene.audited("sign-in").await;
     let refused = entries.iter().filter(|entry| entry.1 == "refused").count();
-    assert_eq!((entries.len() - refused, refused), (1, 20));
+    // Those of people whom the provider knows are counted by themselves: `Anna`.
+    assert_eq!((entries.len() - refused, refused), (1, 21));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,4 +245,66 @@ async fn browser_comes_back_from_the_issuer_alone() {
         let url = attack.scene.url(&format!("/sign-in/callback{query}"));
         assert_eq!(begun.browser.clone().get(&url).await.status, 400, "{query}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn session_over_tls_is_of_this_host_alone() {
+    let (scheme, address) = scheme();
+    let address = address.replace("http://", "https://");
+    let pki = SchemePki::new([]).unwrap();
+    pki.write(&scheme.path().join("tls")).unwrap();
+    let tls = "[listeners.operators.tls]\ncertificate = \"tls/hub.pem\"\nkey = \"tls/hub.key\"\n";
+    scheme.add_host_settings(tls).unwrap();
+    let fake = Fake::start();
+    let scene = Scene::of(scheme, &address, &fake.issuer);
+    let attack = Attack { scene, fake };
+    let browser = Browser::with_tls(&pki.authority.fsp(&pki.hub));
+    let mut begun = attack.begin_in(browser).await;
+    let pending = &begun.browser.cookies[&address];
+    assert!(pending.contains_key("__Host-rialto-sign-in"), "{pending:?}");
+    let token = attack.draft(&begun).signed(1);
+    let page = attack.back(&mut begun, &token, &attack.iss()).await;
+    let mut set = page
+        .headers
+        .get_all("set-cookie")
+        .iter()
+        .map(|v| v.to_str().unwrap());
+    let session = set
+        .find(|set| set.starts_with("__Host-rialto-session="))
+        .unwrap();
+    let attributes = "; Path=/; Max-Age=28800; HttpOnly; SameSite=Lax; Secure";
+    assert!(session.ends_with(attributes), "{session}");
+    let mut browser = begun.browser;
+    let url = attack.scene.url("/session");
+    assert_eq!(browser.get(&url).await.json()["operator"], "anna");
+    // Under the name that a page without TLS could set, it counts for nothing.
+    let jar = browser.cookies.get_mut(&address).unwrap();
+    let secret = jar.remove("__Host-rialto-session").unwrap();
+    jar.insert("rialto-session".to_owned(), secret.clone());
+    assert_eq!(browser.get(&url).await.status, 401);
+    let jar = browser.cookies.get_mut(&address).unwrap();
+    jar.clear();
+    jar.insert("__Host-rialto-session".to_owned(), secret);
+
+    // A command elsewhere believes the named authority.
+    let made = attack
+        .scene
+        .act(&mut browser, Method::POST, "/tokens", r#"{"label":"a"}"#)
+        .await;
+    let token = made.json()["token"].as_str().unwrap().to_owned();
+    let ca = attack.scene.scheme.tls_file("ca.pem");
+    let folder = tempfile::tempdir().unwrap();
+    let list = |with_ca: bool| {
+        CliOutput::of(binaries::rialto().unwrap(), |c| {
+            c.args(["release", "list"]).current_dir(folder.path());
+            c.env("RIALTO_HOST", &address).env("RIALTO_TOKEN", &token);
+            if with_ca {
+                c.env("RIALTO_CA", &ca);
+            }
+        })
+        .unwrap()
+    };
+    let listed = list(true).success().unwrap();
+    assert!(listed.contains(" current, by "), "{listed}");
+    assert_eq!(list(false).code, 1);
 }

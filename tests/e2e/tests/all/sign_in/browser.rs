@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Uri};
 use rialto_simulator::client::HttpClient;
+use rialto_simulator::tls::FspTls;
 use serde_json::Value;
 
 /// How long an answer may take.
@@ -42,8 +43,18 @@ pub struct Browser {
 
 impl Browser {
     pub fn new() -> Self {
+        Self::of(HttpClient::new(SOON))
+    }
+
+    /// One that trusts the authority of these certificates.
+    pub fn with_tls(tls: &FspTls) -> Self {
+        let tls = tls.client_without_certificate().unwrap();
+        Self::of(HttpClient::with_tls(SOON, tls))
+    }
+
+    fn of(http: HttpClient) -> Self {
         Self {
-            http: HttpClient::new(SOON).with_answer_bytes_max(1 << 20),
+            http: http.with_answer_bytes_max(1 << 20),
             cookies: BTreeMap::new(),
         }
     }

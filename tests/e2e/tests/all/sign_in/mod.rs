@@ -2,6 +2,7 @@
 
 mod attacks;
 mod browser;
+mod commands;
 mod fake;
 mod flow;
 mod provider;
