@@ -16,6 +16,7 @@ mod guests;
 mod host;
 mod interfaces;
 mod matrix;
+mod node;
 mod process;
 mod profile;
 mod python;

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::times::Times;
-use crate::{build, debian, interfaces, process, python, repository};
+use crate::{build, debian, interfaces, node, process, python, repository};
 
 /// The results of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +102,16 @@ fn install_kms() -> Result<()> {
     installed.context("no server of AWS KMS, which its tests start")
 }
 
+/// The OpenID provider of tests: the folder of its packages among the tools, and the folder of their lock file.
+const OPENID: (&str, &str) = ("openid-provider", "tests/e2e/openid-provider");
+
+/// Installs the OpenID provider that the tests of sign-in start.
+fn install_openid() -> Result<()> {
+    let (name, lists) = OPENID;
+    let installed = node::install(name, &repository::root().join(lists));
+    installed.context("no OpenID provider, which the tests of sign-in start")
+}
+
 fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     build::build(times)?;
     if filter == Some(CONFORMANCE) {
@@ -110,6 +120,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     debian::install_token()?;
     install_browser()?;
     install_kms()?;
+    install_openid()?;
     let mut report = Report::default();
     let mut failed = Vec::new();
     if filter.is_none() {

@@ -4,6 +4,7 @@ mod admission;
 mod keys;
 mod operator;
 mod scheme;
+mod sign_in;
 
 pub(crate) use admission::admission;
 pub use admission::admit;

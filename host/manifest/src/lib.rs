@@ -19,6 +19,7 @@ pub mod operator;
 pub mod schema;
 pub mod scheme;
 pub mod shape;
+pub mod sign_in;
 pub mod signatures;
 pub mod source;
 pub mod tls;

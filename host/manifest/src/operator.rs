@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::keys::KeyProviders;
 use crate::schema;
+use crate::sign_in::SignIn;
 use crate::signatures::Signatures;
 use crate::source::Source;
 use crate::tls::{OutboundTls, Tls};
@@ -87,9 +88,12 @@ impl std::ops::Deref for Operator {
 pub struct OperatorFile {
     /// Addresses that the host listens on, by name. The scheme's contexts refer to these names. `operators` serves the operators' API and the metrics. `grpc` serves the calls that components export. `fsps` is the usual name of the participants' listener.
     pub listeners: BTreeMap<Name, Listener>,
-    /// The operators who may use the operators' listener, by name. Each has a token in `operators/NAME.token` in the store's folder. The host creates a missing token at its start. Without this table there is one operator, `operator`, with the token in `operator.token`.
+    /// The operators who may use the operators' listener, by name. Each one without a `subject` has a token in `operators/NAME.token` in the store's folder. The host creates a missing token at its start. Without this table there is one operator, `operator`, with the token in `operator.token`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operators: BTreeMap<Name, Person>,
+    /// The OpenID provider that people sign in with. Without this table nobody signs in, and operators have tokens in files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_in: Option<SignIn>,
     /// How releases become current.
     #[serde(default)]
     pub releases: Releases,
@@ -174,6 +178,10 @@ pub struct Person {
     /// The name of the person who holds this token. A person with several tokens has the same name in each, and so cannot approve their own changes. By default the name of the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<Name>,
+    /// The claim `sub` of the person who signs in as this operator, as the issuer of [sign-in] writes it. An operator with a subject has no token in a file.
+    #[schemars(length(min = 1, max = 255))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
 }
 
 /// How releases become current.

@@ -9,6 +9,7 @@ mod amount;
 mod digest;
 mod duration;
 mod ids;
+mod issuer;
 mod name;
 mod network;
 mod origin;
@@ -22,6 +23,7 @@ pub use amount::{Amount, OverPrecise};
 pub use digest::Digest;
 pub use duration::Duration;
 pub use ids::{CurrencyCode, ErrorCode, FspId};
+pub use issuer::Issuer;
 pub use name::{InterfacePattern, Name};
 pub use network::IpRange;
 pub use origin::{BaseUrl, Origin, OriginPattern, UrlScheme};
@@ -99,6 +101,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<FspId>(),
     Format::of::<InterfacePattern>(),
     Format::of::<IpRange>(),
+    Format::of::<Issuer>(),
     Format::of::<ListenAddress>(),
     Format::of::<Name>(),
     Format::of::<OriginPattern>(),

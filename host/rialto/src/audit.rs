@@ -1,7 +1,8 @@
 //! The audit log: the actions of operators in the host's own API, with person, time and outcome, refused ones
 //! included. An entry is on disk before its action begins, so that no change is without an entry.
 //!
-//! A request without a token leaves no entry, because strangers could fill the disk. Requests of operators to
+//! A request without a token leaves no entry, because strangers could fill the disk. For the same reason the entries of
+//! refused sign-ins have a bounded rate. Requests of operators to
 //! components are in the components' own documents.
 
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rialto_engine::Clock;
 use rialto_engine::store::StoreError;
-use rialto_store_sqlite::{Operation, Outcome, SqliteStore};
+use rialto_store_sqlite::{Credential, Operation, Outcome, SqliteStore};
 use serde::{Deserialize, Serialize};
 
-use crate::operators::{Caller, Operators, TokenChange};
+use crate::access::Access;
+use crate::operators::{Caller, TokenChange};
 
 /// The longest text of an entry, in bytes. The whole text is in the release, or in the log.
 const TEXT_BYTES_MAX: usize = 2 << 10;
@@ -181,18 +183,25 @@ impl Audit {
         self.add(who, audited, Some(cut(outcome))).map(|_| ())
     }
 
-    /// Store an entry of the host's start, with its operators and the changes of tokens.
+    /// Store an entry of the host's start, with its operators and the changes of tokens and sessions.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn start(&self, operators: &Operators) -> Result<(), StoreError> {
+    pub fn start(&self, access: &Access) -> Result<(), StoreError> {
         let who = Actor::started();
+        let operators = access.operators();
         for change in operators.changes() {
             let (action, name) = match change {
                 TokenChange::Drawn(name) => ("token-draw", name),
                 TokenChange::Removed(name) => ("token-remove", name),
             };
             let audited = AuditedAction::new(action, name);
+            self.note(&who, &audited, Outcome::Done(String::new()))?;
+        }
+        for credential in access.void() {
+            let about = about(credential);
+            let audited = AuditedAction::new("token-end", &about);
+            let audited = audited.because("rialto.toml says something else of the operator");
             self.note(&who, &audited, Outcome::Done(String::new()))?;
         }
         let people: Vec<String> = operators.all().map(described).collect();
@@ -230,6 +239,16 @@ impl Audit {
         })?;
         Ok(id)
     }
+}
+
+/// A session or a personal token in words: `token 0123456789abcdef of anna: nightly export`.
+pub(crate) fn about(credential: &Credential) -> String {
+    let (kind, label) = (credential.kind.word(), &credential.label);
+    let colon = if label.is_empty() { "" } else { ": " };
+    format!(
+        "{kind} {} of {}{colon}{label}",
+        credential.id, credential.operator
+    )
 }
 
 /// `anna (reader, maker)`, or `anna-checks as anna (checker)`.

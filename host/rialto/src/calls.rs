@@ -19,7 +19,7 @@ use crate::host::{Shared, bytes, pace};
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 /// The message for a client without a token.
-const SHOW_TOKEN: &str = "show a token of the store's folder, `operator.token` or `operators/NAME.token`: `authorization: Bearer …`";
+const SHOW_TOKEN: &str = "show a token of the store's folder, `operator.token` or `operators/NAME.token`, or a personal one: `authorization: Bearer …`";
 
 /// The offered calls, and the folder with the lock of their field numbers.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ pub fn service(
 /// Authorizes operators that have the role.
 fn authorizer(shared: Arc<Shared>) -> Authorizer {
     Arc::new(move |authorization: Option<&str>, permission: Permission| {
-        let caller = shared.operators.caller_of(authorization);
+        let caller = shared.access.caller_of(authorization);
         let caller = caller.ok_or_else(|| Denied::Unknown(SHOW_TOKEN.to_owned()))?;
         let role = match permission {
             Permission::Call => Role::Context,

@@ -1,10 +1,10 @@
 //! The command line's side of the operators' API.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::Path;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
@@ -14,6 +14,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rialto_components::Digest;
 use rialto_manifest::operator::FIRST_OPERATOR;
+use rialto_manifest::values::{BaseUrl, UrlScheme};
+use rialto_tls::{OriginFiles, OutboundTls};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,9 +27,8 @@ use crate::words;
 /// A running host, reached over its operators' listener.
 pub struct Client {
     http: HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// `http` or `https`.
-    scheme: &'static str,
-    address: SocketAddr,
+    /// Its URL, without a path.
+    origin: String,
     token: String,
     runtime: tokio::runtime::Runtime,
 }
@@ -38,53 +39,96 @@ impl Client {
     /// # Errors
     /// When no host runs there, or the operator's token cannot be read.
     pub fn of(store: &Path, operator: &str) -> anyhow::Result<Self> {
-        // If that host has ended, another process may listen at its address. It must not see the token.
-        let is_open = rialto_store_sqlite::is_open(store);
-        if !is_open.with_context(|| format!("looking at {}", store.display()))? {
-            bail!("no host is running on the store {}", store.display());
-        }
-        let read = |path: &Path| {
-            std::fs::read_to_string(path)
-                .with_context(|| format!("reading {}: has the host started?", path.display()))
-        };
-        let addresses: BTreeMap<String, SocketAddr> =
-            serde_json::from_str(&read(&addresses_path(store))?).context("reading addresses")?;
-        let address = addresses.get(OPERATORS).copied();
-        let address = address.context("the host has no `operators` listener")?;
+        let (address, certificate) = running(store)?;
         let token = token_path(store, operator);
         let token = std::fs::read_to_string(&token).with_context(|| {
             let whom = if operator == FIRST_OPERATOR {
                 "who is there only as long as rialto.toml names nobody; say who asks with --as NAME"
             } else {
-                "whom rialto.toml must name"
+                "whom rialto.toml must name; one who signs in there has none, but a personal one: RIALTO_TOKEN"
             };
             format!(
                 "reading {}: the token of the operator `{operator}`, {whom}",
                 token.display()
             )
         })?;
-        let token = token.trim().to_owned();
+        Self::local(address, certificate, token)
+    }
+
+    /// The host whose store is in this folder, asked with a personal token.
+    ///
+    /// # Errors
+    /// When no host runs there.
+    pub fn with_token(store: &Path, token: String) -> anyhow::Result<Self> {
+        let (address, certificate) = running(store)?;
+        Self::local(address, certificate, token)
+    }
+
+    /// A host anywhere, asked with a personal token. Its certificate must be from the authority in the file, or from one of
+    /// the system's.
+    ///
+    /// # Errors
+    /// When the URL is not `https`, and not of an address of this machine; when the authority's file cannot be read.
+    pub fn at(host: &BaseUrl, ca: Option<&Path>, token: String) -> anyhow::Result<Self> {
+        let origin = host.origin();
+        ensure!(
+            host.to_string() == origin.to_string(),
+            "{host} has a path: give the host's address alone, {origin}"
+        );
+        let files = OriginFiles {
+            ca: ca.map(Path::to_owned),
+            identity: None,
+        };
+        let connector = if origin.scheme == UrlScheme::Https {
+            let tls = OutboundTls::read(files, Vec::new())?;
+            connector(tls.config(&origin.host, origin.port)?)
+        } else {
+            ensure!(
+                is_loopback(&origin.host),
+                "{origin} is not on this machine, and `http` would show the token to the network: write `https`"
+            );
+            connector(rialto_tls::outbound::nobody())
+        };
+        Self::new(origin.to_string(), connector, token)
+    }
+
+    /// The host at an address of this machine, with the certificate that it wrote into its folder.
+    fn local(
+        address: SocketAddr,
+        certificate: Option<PathBuf>,
+        token: String,
+    ) -> anyhow::Result<Self> {
+        let (scheme, tls) = match certificate {
+            Some(certificate) => ("https", rialto_tls::outbound::pinned(&certificate)?),
+            // Without TLS the configuration is not used.
+            None => ("http", rialto_tls::outbound::nobody()),
+        };
+        Self::new(format!("{scheme}://{address}"), connector(tls), token)
+    }
+
+    fn new(
+        origin: String,
+        connector: HttpsConnector<HttpConnector>,
+        token: String,
+    ) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let certificate = operators_certificate(store);
-        let has_tls = certificate.exists();
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        // Without TLS the configuration is not used.
-        let tls = if has_tls {
-            rialto_tls::outbound::pinned(&certificate)?
-        } else {
-            rialto_tls::outbound::nobody()
-        };
-        let connector = HttpsConnector::from((tcp, tls));
         Ok(Self {
             http: HttpClient::builder(TokioExecutor::new()).build(connector),
-            scheme: if has_tls { "https" } else { "http" },
-            address,
-            token,
+            origin,
+            token: token.trim().to_owned(),
             runtime,
         })
+    }
+
+    /// DELETE, expect nothing.
+    ///
+    /// # Errors
+    /// As `get`.
+    pub fn delete(&self, path: &str) -> anyhow::Result<()> {
+        let sent = self.send(Method::DELETE, path, Bytes::new(), "application/json");
+        sent.map(drop)
     }
 
     /// GET a JSON answer.
@@ -145,14 +189,14 @@ impl Client {
     ) -> anyhow::Result<Bytes> {
         let request = Request::builder()
             .method(method)
-            .uri(format!("{}://{}{path}", self.scheme, self.address))
+            .uri(format!("{}{path}", self.origin))
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .header(header::CONTENT_TYPE, media_type)
             .body(Full::new(body))?;
         let (status, body) = self.runtime.block_on(async {
             let response =
                 self.http.request(request).await.with_context(|| {
-                    format!("no host answers at {}; is it running?", self.address)
+                    format!("no host answers at {}; is it running?", self.origin)
                 })?;
             let status = response.status();
             let body = response.into_body().collect().await?.to_bytes();
@@ -163,6 +207,41 @@ impl Client {
         }
         bail!("{}", refusal(status, &body));
     }
+}
+
+/// The connector with this configuration of TLS.
+fn connector<T>(tls: T) -> HttpsConnector<HttpConnector>
+where
+    HttpsConnector<HttpConnector>: From<(HttpConnector, T)>,
+{
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    HttpsConnector::from((tcp, tls))
+}
+
+/// The address of the host that runs on a store, and its certificate if it has TLS.
+fn running(store: &Path) -> anyhow::Result<(SocketAddr, Option<PathBuf>)> {
+    // If that host has ended, another process may listen at its address. It must not see the token.
+    let is_open = rialto_store_sqlite::is_open(store);
+    if !is_open.with_context(|| format!("looking at {}", store.display()))? {
+        bail!("no host is running on the store {}", store.display());
+    }
+    let path = addresses_path(store);
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("reading {}: has the host started?", path.display()))?;
+    let addresses: BTreeMap<String, SocketAddr> =
+        serde_json::from_str(&text).context("reading addresses")?;
+    let address = addresses.get(OPERATORS).copied();
+    let address = address.context("the host has no `operators` listener")?;
+    let certificate = operators_certificate(store);
+    Ok((address, certificate.exists().then_some(certificate)))
+}
+
+/// Whether this is an address of this machine. A name is none: it may lead elsewhere.
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<IpAddr>()
+        .is_ok_and(|address| address.is_loopback())
 }
 
 /// A problem document as text for a terminal.

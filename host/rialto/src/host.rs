@@ -29,6 +29,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use crate::access::Access;
 use crate::archiver::{Archiver, ArchiverThread};
 use crate::audit::Audit;
 use crate::authorization::CurrentAuthorizer;
@@ -40,6 +41,7 @@ use crate::operators::Operators;
 use crate::ops;
 use crate::own_signer::HubSigner;
 use crate::releases::Releases;
+use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
 use crate::spans::{Exporting, TurnSpans};
@@ -85,8 +87,10 @@ pub struct Shared {
     pub metrics: Arc<Metrics>,
     /// Spans, if the operator exports them.
     pub spans: Option<Spans>,
-    /// The operators and their tokens.
-    pub operators: Operators,
+    /// The operators, their tokens and their sessions.
+    pub access: Arc<Access>,
+    /// The provider that operators sign in with, if there is one.
+    pub sign_in: Option<SignIn>,
     /// The audit log.
     pub audit: Audit,
     /// Whether the metrics show the names of destinations without a token.
@@ -163,6 +167,7 @@ impl Host {
         let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
+        let sign_in = SignIn::open(operator, start.scheme, &*entropy)?;
         let telemetry = operator.telemetry.as_ref();
         let spans = telemetry.map(|wanted| Spans::new(wanted.sampling_ratio, &metrics));
         let outbound = Arc::new(Outbound::new(
@@ -182,7 +187,7 @@ impl Host {
             store: store.clone(),
             network: outbound.clone(),
             clock: clock.clone(),
-            entropy,
+            entropy: entropy.clone(),
             spans: turn_spans,
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
@@ -213,8 +218,10 @@ impl Host {
             clock.clone(),
         );
         let audit = Audit::new(store.clone(), clock.clone());
+        let access = Access::open(operators, store.clone(), clock.clone(), entropy)?;
+        let access = Arc::new(access);
         audit
-            .start(&operators)
+            .start(&access)
             .context("keeping that the host was started")?;
         let destinations = operator.listeners.get(OPERATORS).map(|l| l.destinations);
         let shared = Arc::new(Shared {
@@ -225,7 +232,8 @@ impl Host {
             releases,
             metrics,
             spans,
-            operators,
+            access: access.clone(),
+            sign_in,
             audit,
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),
@@ -256,6 +264,7 @@ impl Host {
         let issuer = CurrentIssuer::new(shared.engine.clone(), shared.runtime.clone());
         let tokens = shared.tokens.clone();
         handle.spawn(tokens.follow(Arc::new(issuer), stop.subscribe()));
+        handle.spawn(access.follow(stop.subscribe()));
         keys.watch(handle, stop.subscribe());
         tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();

@@ -6,6 +6,7 @@
 // Only the module `out` writes to these streams. It handles a reader that closes the pipe.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod access;
 pub mod allocations;
 pub mod archiver;
 pub mod asking;
@@ -15,6 +16,7 @@ pub mod bodies;
 pub mod calls;
 pub mod cli;
 pub mod client;
+pub mod credentials;
 pub mod disk;
 mod dumps;
 pub mod host;
@@ -31,6 +33,7 @@ pub mod own_signer;
 pub mod plan;
 pub mod releases;
 pub mod replay;
+pub mod sign_in;
 pub mod signatures;
 pub mod signers;
 pub mod spans;

@@ -8,8 +8,8 @@
 //! | `context` | call interfaces of contexts by gRPC, as another context does |
 //! | `admin` | change by the host's own API: releases, components, dead letters |
 //!
-//! A token belongs to an operator, and an operator to a person. A person may have several operators and has one
-//! name. Makers and checkers are compared by the person's name. The audit log has the actions of persons in the
+//! A token belongs to an operator, and an operator to a person. An operator with a `subject` has no token in a file: the
+//! person signs in ([`crate::access`]). A person may have several operators and has one name. Makers and checkers are compared by the person's name. The audit log has the actions of persons in the
 //! host's own API ([`crate::audit`]).
 //!
 //! The host checks roles for its own API ([`role_for`]). A component checks them for what it serves; the host
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use http::Method;
 use rialto_components::http as wit;
-use rialto_engine::Entropy;
+use rialto_engine::{Entropy, Timestamp};
 use rialto_files::Owner;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{FIRST_OPERATOR, Role};
@@ -33,7 +33,7 @@ const TOKEN_CHARACTERS_MIN: usize = 32;
 /// The random bytes of a new token.
 const TOKEN_BYTES: usize = 32;
 
-/// The operator of a request, by its token.
+/// The operator of a request, by what it showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The operator's name.
@@ -42,6 +42,49 @@ pub struct Caller {
     pub person: Arc<str>,
     /// What the operator may do.
     pub roles: BTreeSet<Role>,
+    /// What the request showed.
+    pub shown: Shown,
+}
+
+/// What a request showed to prove who its operator is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The operator's token in the store's folder.
+    File,
+    /// A personal token.
+    Token(Expiring),
+    /// The session of a browser.
+    Session(Expiring),
+}
+
+/// A credential that ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expiring {
+    /// Its public name.
+    pub id: Arc<str>,
+    /// When it ends.
+    pub expires: Timestamp,
+}
+
+impl Shown {
+    /// In a few words.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Token(_) => "token",
+            Self::Session(_) => "session",
+        }
+    }
+
+    /// The credential that ends; none for a token in a file.
+    #[must_use]
+    pub const fn expiring(&self) -> Option<&Expiring> {
+        match self {
+            Self::File => None,
+            Self::Token(expiring) | Self::Session(expiring) => Some(expiring),
+        }
+    }
 }
 
 impl Caller {
@@ -68,22 +111,37 @@ impl Caller {
     }
 }
 
-/// The role that a request to the host's own API needs.
+/// The first segments of paths that are about the operator who asks, whatever the roles.
+const ABOUT_ONESELF: [&str; 3] = ["session", "sign-out", "tokens"];
+
+/// The role that a request to the host's own API needs; none if every operator may send it.
 #[must_use]
-pub fn role_for(method: &Method, path: &str) -> Role {
-    if method == Method::GET || method == Method::HEAD {
-        Role::Reader
+pub fn role_for(method: &Method, path: &str) -> Option<Role> {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    if ABOUT_ONESELF.contains(&first) {
+        None
+    } else if method == Method::GET || method == Method::HEAD {
+        Some(Role::Reader)
     } else if path.starts_with("/releases/") && path.ends_with("/approve") {
-        Role::Checker
+        Some(Role::Checker)
     } else {
-        Role::Admin
+        Some(Role::Admin)
     }
 }
 
-/// All operators, with their tokens.
+/// All operators, with their tokens and subjects.
 pub struct Operators {
-    all: Vec<(String, Caller)>,
+    all: Vec<Listed>,
     changes: Vec<TokenChange>,
+}
+
+/// An operator.
+struct Listed {
+    /// The token in a file; none for an operator who signs in.
+    token: Option<String>,
+    /// The subject of the person who signs in as this operator.
+    subject: Option<Arc<str>>,
+    caller: Caller,
 }
 
 /// A change of a token at the start.
@@ -91,13 +149,14 @@ pub struct Operators {
 pub enum TokenChange {
     /// Made for this operator, who had none.
     Drawn(Arc<str>),
-    /// Removed, because the operator's document no longer has this operator.
+    /// Removed, because the operator's document no longer has this operator, or the operator signs in.
     Removed(Arc<str>),
 }
 
 impl Operators {
     /// The operators of `rialto.toml`. If it names none, there is one operator, with the token `operator.token`;
-    /// otherwise that token is removed. Tokens that are missing in the store's folder are made.
+    /// otherwise that token is removed. Tokens that are missing in the store's folder are made, and those of operators who
+    /// sign in are removed.
     ///
     /// # Errors
     /// When a token cannot be read or written, is none, or belongs to two operators; when its file belongs
@@ -107,39 +166,62 @@ impl Operators {
         let all_but_context = Role::ALL.into_iter().filter(|role| *role != Role::Context);
         let named = operator.operators.iter().map(|(name, table)| {
             let person = table.person.as_ref().unwrap_or(name);
-            (name.as_str(), person.as_str(), table.roles.clone())
+            let caller = Caller {
+                name: name.as_str().into(),
+                person: person.as_str().into(),
+                roles: table.roles.clone(),
+                shown: Shown::File,
+            };
+            (caller, table.subject.as_deref())
         });
-        let mut people: Vec<(&str, &str, BTreeSet<Role>)> = named.collect();
+        let mut people: Vec<(Caller, Option<&str>)> = named.collect();
         let mut changes = Vec::new();
         if people.is_empty() {
-            people.push((FIRST_OPERATOR, FIRST_OPERATOR, all_but_context.collect()));
+            let first = Caller {
+                name: FIRST_OPERATOR.into(),
+                person: FIRST_OPERATOR.into(),
+                roles: all_but_context.collect(),
+                shown: Shown::File,
+            };
+            people.push((first, None));
         } else if remove(&token_path(store, FIRST_OPERATOR))? {
             changes.push(TokenChange::Removed(FIRST_OPERATOR.into()));
         }
         let owner = rialto_files::folder(store)?;
-        let mut all: Vec<(String, Caller)> = Vec::with_capacity(people.len());
-        for (name, person, roles) in people {
-            let path = token_path(store, name);
+        let mut all: Vec<Listed> = Vec::with_capacity(people.len());
+        for (caller, subject) in people {
+            let path = token_path(store, &caller.name);
+            if let Some(subject) = subject {
+                if remove(&path)? {
+                    changes.push(TokenChange::Removed(caller.name.clone()));
+                }
+                all.push(Listed {
+                    token: None,
+                    subject: Some(subject.into()),
+                    caller,
+                });
+                continue;
+            }
             if let Some(folder) = path.parent().filter(|folder| *folder != store) {
                 rialto_files::folder(folder)?;
             }
             let (token, drawn) = token(&path, owner, entropy)?;
             if drawn {
-                changes.push(TokenChange::Drawn(name.into()));
+                changes.push(TokenChange::Drawn(caller.name.clone()));
             }
-            if let Some((_, other)) = all.iter().find(|(taken, _)| *taken == token) {
+            let has_it = |other: &&Listed| other.token.as_ref() == Some(&token);
+            if let Some(other) = all.iter().find(has_it) {
                 bail!(
                     "{} holds the token of the operator `{}`; delete it to have another one drawn",
                     path.display(),
-                    other.name
+                    other.caller.name
                 );
             }
-            let caller = Caller {
-                name: name.into(),
-                person: person.into(),
-                roles,
-            };
-            all.push((token, caller));
+            all.push(Listed {
+                token: Some(token),
+                subject: None,
+                caller,
+            });
         }
         Ok(Self { all, changes })
     }
@@ -152,7 +234,24 @@ impl Operators {
 
     /// All operators.
     pub fn all(&self) -> impl Iterator<Item = &Caller> {
-        self.all.iter().map(|(_, caller)| caller)
+        self.all.iter().map(|listed| &listed.caller)
+    }
+
+    /// The operator of this name, with the subject of the person who signs in.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<(&Caller, Option<&Arc<str>>)> {
+        let listed = self
+            .all
+            .iter()
+            .find(|listed| &*listed.caller.name == name)?;
+        Some((&listed.caller, listed.subject.as_ref()))
+    }
+
+    /// The operator as whom the person with this subject signs in.
+    #[must_use]
+    pub fn of_subject(&self, subject: &str) -> Option<&Caller> {
+        let of = |listed: &&Listed| listed.subject.as_deref() == Some(subject);
+        self.all.iter().find(of).map(|listed| &listed.caller)
     }
 
     /// The operator of a value of `Authorization` (`Bearer …`); none for an unknown token. Its running time does not
@@ -162,12 +261,13 @@ impl Operators {
         let given = authorization.and_then(|value| value.strip_prefix("Bearer "));
         let given = given.unwrap_or_default().as_bytes();
         let mut found = None;
-        for (index, (token, _)) in self.all.iter().enumerate() {
-            if same_secret(given, token.as_bytes()) {
-                found = Some(index);
+        for listed in &self.all {
+            let token = listed.token.as_ref();
+            if token.is_some_and(|token| same_secret(given, token.as_bytes())) {
+                found = Some(&listed.caller);
             }
         }
-        found.map(|index| self.all[index].1.clone())
+        found.cloned()
     }
 }
 
@@ -351,15 +451,39 @@ mod tests {
 
     #[test]
     fn only_who_is_admin_changes_what_the_host_runs() {
-        assert_eq!(role_for(&Method::GET, "/releases"), Role::Reader);
+        let reader = Some(Role::Reader);
+        assert_eq!(role_for(&Method::GET, "/releases"), reader);
         for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
-            assert_eq!(role_for(&method, "/releases"), Role::Admin);
+            assert_eq!(role_for(&method, "/releases"), Some(Role::Admin));
         }
-        assert_eq!(role_for(&Method::POST, "/releases/2/rollback"), Role::Admin);
-        assert_eq!(
-            role_for(&Method::POST, "/releases/2/approve"),
-            Role::Checker
-        );
-        assert_eq!(role_for(&Method::GET, "/releases/2/approve"), Role::Reader);
+        let of_change = |path| role_for(&Method::POST, path);
+        assert_eq!(of_change("/releases/2/rollback"), Some(Role::Admin));
+        assert_eq!(of_change("/releases/2/approve"), Some(Role::Checker));
+        assert_eq!(role_for(&Method::GET, "/releases/2/approve"), reader);
+        assert_eq!(of_change("/tokens"), None);
+        assert_eq!(of_change("/tokens-of-others"), Some(Role::Admin));
+    }
+
+    #[test]
+    fn operator_who_signs_in_has_no_token() {
+        let store = rialto_files::temporary_folder().unwrap();
+        open(store.path()).unwrap();
+        let anna = shown(store.path(), "anna");
+        let signs_in = TWO.replace("roles = [\"maker\"", "subject = \"7\"\nroles = [\"maker\"");
+        let with = "[sign-in]\nissuer = \"https://id.example\"\nclient-id = \"a\"\n\
+                    address = \"https://hub.example\"\n";
+        let document = format!("{with}{signs_in}");
+        let operators = open_with(&document, store.path()).unwrap();
+        assert_eq!(operators.changes(), [TokenChange::Removed("anna".into())]);
+        assert!(!token_path(store.path(), "anna").exists());
+        assert_eq!(operators.caller_of(Some(&anna)), None);
+        for empty in ["Bearer ", "Bearer", ""] {
+            assert_eq!(operators.caller_of(Some(empty)), None);
+        }
+        let of_subject = |subject| operators.of_subject(subject).map(|c| &*c.name);
+        assert_eq!(of_subject("7"), Some("anna"));
+        assert_eq!(of_subject("8"), None);
+        let again = open_with(&document, store.path()).unwrap();
+        assert_eq!(again.changes(), []);
     }
 }

@@ -12,6 +12,7 @@ mod activations;
 mod archive;
 pub mod backup;
 mod bloom_filters;
+mod credentials;
 mod flush;
 mod in_use;
 mod journal;
@@ -48,6 +49,7 @@ use slices::Slices;
 
 pub use activations::StoredActivation;
 pub use archive::StoredRelease;
+pub use credentials::{Credential, CredentialKind};
 pub use in_use::is_open;
 pub use memtable::{FlushLag, FlushPolicy};
 pub use operations::{Operation, Outcome};

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 9] = [
+const VERSIONS: [(i64, &str, &str); 10] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -38,6 +38,11 @@ const VERSIONS: [(i64, &str, &str); 9] = [
         9,
         "activations",
         include_str!("../migrations/0009_activations.sql"),
+    ),
+    (
+        10,
+        "credentials",
+        include_str!("../migrations/0010_credentials.sql"),
     ),
 ];
 

@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-openapi", &[]),
     ("rialto-pkcs11", &["rialto-fatal", "rialto-keys"]),
     ("rialto-proto", &[]),
+    ("rialto-sign-in", &["rialto-signatures", "rialto-tls"]),
     ("rialto-signatures", &[]),
     ("rialto-tls", &[]),
     ("rialto-tokens", &["rialto-signatures"]),
@@ -81,6 +82,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-openapi",
             "rialto-pkcs11",
             "rialto-proto",
+            "rialto-sign-in",
             "rialto-signatures",
             "rialto-simulator",
             "rialto-store-sqlite",
@@ -149,6 +151,8 @@ const OWNED: &[(&str, &[&str])] = &[
         ],
     ),
     ("cryptoki", &["rialto-pkcs11"]),
+    // The host's own tokens have a stricter verifier.
+    ("jsonwebtoken", &["rialto-sign-in"]),
     ("wasmtime", &["rialto-components"]),
     ("wasmtime-wasi", &["rialto-components"]),
     // Tests damage a store by SQL, as a stranger would.
@@ -167,12 +171,13 @@ const OWNED: &[(&str, &[&str])] = &[
     ("prometheus-client", &["rialto-telemetry", "rialto"]),
 ];
 
-/// Crates with HTTP: the edge for FSPs and collectors, the host for operators and as their client, the client of a
-/// cloud's keys, and the clients in tests.
+/// Crates with HTTP: the edge for FSPs and collectors, the host for operators and as their client, the clients of a
+/// cloud's keys and of an OpenID provider, and the clients in tests.
 const HTTP: &[&str] = &[
     "rialto-edge",
     "rialto-grpc",
     "rialto-kms",
+    "rialto-sign-in",
     "rialto",
     "rialto-simulator",
     "rialto-tests",

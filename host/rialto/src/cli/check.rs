@@ -24,6 +24,7 @@ use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::out;
 use crate::releases::api_of;
+use crate::sign_in;
 use crate::signatures::OperatorKeys;
 use crate::spec;
 use crate::tls::HostTls;
@@ -171,6 +172,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = keys::check(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-keys", format!("{error:#}"))));
+    }
+    if let Err(error) = sign_in::check(manifest.operator(), manifest.folder()) {
+        return Ok(Err(of_operator("bad-sign-in", format!("{error:#}"))));
     }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {

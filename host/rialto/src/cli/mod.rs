@@ -14,6 +14,7 @@ mod proto;
 mod release;
 mod serve;
 mod simulate;
+mod token;
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use rialto_manifest::Manifest;
 use rialto_manifest::operator::FIRST_OPERATOR;
-use rialto_manifest::values::Name;
+use rialto_manifest::values::{BaseUrl, Name};
 
 pub use deliveries::Delivery;
 
@@ -64,7 +65,16 @@ struct At {
         default_value = FIRST_OPERATOR
     )]
     operator: Name,
+    /// The URL of a host on another machine, asked with the personal token in RIALTO_TOKEN.
+    #[arg(long, global = true, value_name = "URL", env = "RIALTO_HOST")]
+    host: Option<BaseUrl>,
+    /// With --host: the certificates of the authority that must have certified the host, PEM. Without it, the system's.
+    #[arg(long, global = true, value_name = "FILE", env = "RIALTO_CA")]
+    ca: Option<PathBuf>,
 }
+
+/// The variable with a personal token. It is no argument, because everybody on a machine sees those.
+const TOKEN: &str = "RIALTO_TOKEN";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -93,6 +103,9 @@ enum Command {
     /// Show batches and settlements; settle batches, complete or abort a settlement
     #[command(subcommand)]
     Settlement(office::Settlement),
+    /// Make, list and end personal tokens; list and end sessions
+    #[command(subcommand)]
+    Token(token::Token),
     /// List the requests that wait for approval, approve one or reject it
     Approve(office::Approve),
     /// Show every turn about a transfer, a quote or a party
@@ -143,6 +156,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Participant(participant) => participant.run(),
         Command::Funds(funds) => funds.run(),
         Command::Settlement(settlement) => settlement.run(),
+        Command::Token(token) => token.run(),
         Command::Approve(approve) => approve.run(),
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),
@@ -165,11 +179,21 @@ fn done(command: Command) -> anyhow::Result<u8> {
 
 impl At {
     fn client(&self) -> anyhow::Result<Client> {
+        let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
+        if let Some(host) = &self.host {
+            let token = token.with_context(|| {
+                format!("{host} is asked with a personal token: put one into the variable {TOKEN}")
+            })?;
+            return Client::at(host, self.ca.as_deref(), token);
+        }
         let store = match &self.state {
             Some(state) => state.clone(),
             None => store_of(&self.at)?,
         };
-        Client::of(&store, self.operator.as_str())
+        match token {
+            Some(token) => Client::with_token(&store, token),
+            None => Client::of(&store, self.operator.as_str()),
+        }
     }
 }
 

@@ -1,17 +1,22 @@
 //! The operators' API: health, metrics, releases, dead letters, history.
 //!
-//! Health, metrics (without names of destinations) and the APIs' documents are open. Everything else needs an
-//! operator's token with the right role. The audit log has every change and every refused attempt, with the
+//! Health, metrics (without names of destinations), the APIs' documents and the way to a sign-in are open. Everything else
+//! needs an operator's token or session with the right role. The audit log has every change and every refused attempt, with the
 //! operator.
 
 mod archives;
+mod callers;
+mod cookies;
 mod deliveries;
 mod extractors;
 pub mod health;
 mod inspect;
 mod own;
+mod pages;
 mod problem;
 mod releases;
+mod sign_in;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -34,7 +39,9 @@ use tower::ServiceExt as _;
 
 use crate::audit::{Actor, AuditedAction};
 use crate::host::{OPERATORS, Shared};
-use crate::operators::{Caller, role_for};
+use crate::operators::role_for;
+
+use callers::caller_of;
 
 pub use archives::ShownArchive;
 pub use deliveries::{Retried, Retry, ShownPause};
@@ -43,6 +50,8 @@ pub use inspect::{
 };
 pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
+pub use sign_in::ShownSession;
+pub use tokens::{MadeToken, NewToken, ShownCredential};
 
 /// The audit log's name for an attempt without the role for it.
 const REFUSED: &str = "role-missing";
@@ -57,7 +66,7 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 14] = [
+const OWN: [&str; 18] = [
     "archives",
     "audit-log",
     "components",
@@ -72,6 +81,10 @@ const OWN: [&str; 14] = [
     "refusals",
     "releases",
     "rules",
+    "session",
+    "sign-in",
+    "sign-out",
+    "tokens",
 ];
 
 /// The first segments of the host's own paths on this listener.
@@ -96,6 +109,8 @@ routes! {
     "/health/live" get health::live;
     "/health/ready" get health::ready;
     "/metrics" get metrics;
+    "/sign-in" get sign_in::begin;
+    "/sign-in/callback" get sign_in::callback;
 }
 
 routes! {
@@ -121,6 +136,10 @@ routes! {
     "/dead-letters/retry" post deliveries::retry;
     "/dead-letters/{id}" get inspect::dead_letter;
     "/dead-letters/{id}/{verb}" post inspect::decide_dead_letter;
+    "/session" get sign_in::session;
+    "/sign-out" post sign_in::sign_out;
+    "/tokens" get tokens::list, post tokens::make;
+    "/tokens/{id}" delete tokens::end;
 }
 
 /// The routes.
@@ -153,8 +172,9 @@ const HEALTH: &str = "/health";
 pub async fn answer_client(
     service: Arc<Service>,
     shared: Arc<Shared>,
-    request: http::Request<hyper::body::Incoming>,
+    mut request: http::Request<hyper::body::Incoming>,
 ) -> http::Response<Full<Bytes>> {
+    cookies::hide(request.headers_mut());
     let asks_health = request.method() == Method::GET && request.uri().path() == HEALTH;
     let apis = service.apis();
     if asks_health && !apis.serves(HEALTH) {
@@ -173,12 +193,13 @@ pub async fn answer(
 ) -> Response {
     let apis = service.apis();
     if apis.has_document(request.uri().path()) {
+        cookies::hide(request.headers_mut());
         let answer = service.answer(apis, request, None).await;
         return answer.map(axum::body::Body::new);
     }
     let has_body = !request.body().is_end_stream();
     if apis.serves(request.uri().path()) {
-        let caller = match caller_of(&shared, request.headers()) {
+        let caller = match caller_of(&shared, request.method(), request.headers()) {
             Ok(caller) => caller,
             Err(refusal) => return refusal.into_response(),
         };
@@ -187,10 +208,14 @@ pub async fn answer(
             return own::another_media_type(&taken).into_response();
         }
         request = http::Request::from_parts(head, body);
-        // No component may see the token.
+        // No component may see the token or the session.
         request.headers_mut().remove(header::AUTHORIZATION);
+        cookies::hide(request.headers_mut());
         let caller = Some(caller.to_component());
-        let answer = service.answer(apis, request, caller).await;
+        let mut answer = service.answer(apis, request, caller).await;
+        if shared.sign_in.is_some() {
+            restrain(answer.headers_mut());
+        }
         return answer.map(axum::body::Body::new);
     }
     request.extensions_mut().insert(HasBody(has_body));
@@ -203,13 +228,14 @@ pub async fn answer(
 }
 
 async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Response {
-    let caller = match caller_of(&shared, request.headers()) {
+    let caller = match caller_of(&shared, request.method(), request.headers()) {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let role = role_for(&method, &path);
-    if !caller.has(role) {
+    if let Some(role) = role_for(&method, &path)
+        && !caller.has(role)
+    {
         let detail = format!(
             "the operator `{}` needs the role `{}` for this; the operator's document gives roles: `[operators.{}]`",
             caller.name,
@@ -247,34 +273,21 @@ fn done_or(ran: &Result<(), Problem>) -> Outcome {
     }
 }
 
-/// The caller of a request, or the answer to a request without an operator's token.
-fn caller_of(shared: &Shared, headers: &HeaderMap) -> Result<Caller, Unauthorized> {
-    let mut given = headers.get_all(header::AUTHORIZATION).iter();
-    let only = given.next().filter(|_| given.next().is_none());
-    let shown = only.and_then(|value| value.to_str().ok());
-    shared.operators.caller_of(shown).ok_or(Unauthorized)
-}
-
-/// The answer to a request without an operator's token.
-struct Unauthorized;
-
-impl IntoResponse for Unauthorized {
-    fn into_response(self) -> Response {
-        let detail = "show a token of the store's folder, `operator.token` or `operators/NAME.token`: `Authorization: Bearer …`";
-        let mut refused = Problem::new(Kind::Unauthorized, detail).into_response();
-        refused.headers_mut().insert(
-            header::WWW_AUTHENTICATE,
-            header::HeaderValue::from_static("Bearer"),
-        );
-        refused
-    }
+/// Keep a component's answer from acting in a browser for an operator who has signed in: it sets no cookie of the host, and
+/// runs no script on a page of this origin.
+fn restrain(headers: &mut HeaderMap) {
+    cookies::keep_own(headers);
+    let sandbox = header::HeaderValue::from_static("sandbox");
+    headers.append(header::CONTENT_SECURITY_POLICY, sandbox);
+    let nosniff = header::HeaderValue::from_static("nosniff");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
 }
 
 /// The metrics, for everybody. The names of destinations are only for readers, unless the operator's document
 /// shows them to everybody.
 async fn metrics(State(shared): Host, headers: HeaderMap) -> Response {
     let named = if headers.contains_key(header::AUTHORIZATION) {
-        match caller_of(&shared, &headers) {
+        match caller_of(&shared, &Method::GET, &headers) {
             Ok(caller) => caller.has(Role::Reader),
             Err(refusal) => return refusal.into_response(),
         }

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use rialto_store_sqlite::Outcome;
 use serde_json::json;
 
+use crate::credentials::NotMade;
 use crate::releases::Refused;
 
 /// The prefix of every problem's `type`.
@@ -50,13 +51,16 @@ kinds! {
     BadDigest BAD_REQUEST "bad-digest" "The path names no digest.",
     DigestMismatch BAD_REQUEST "digest-mismatch" "The bytes have another digest than the path says.",
     BadScan BAD_REQUEST "bad-scan" "Documents cannot be looked for like that.",
-    Unauthorized UNAUTHORIZED "unauthorized" "No operator's token was shown.",
+    Unauthorized UNAUTHORIZED "unauthorized" "No operator's token or session was shown.",
     RoleMissing FORBIDDEN "role-missing" "The operator has not the role.",
     OwnRelease FORBIDDEN "own-release" "Nobody approves a release that they made.",
     NobodyNamed FORBIDDEN "nobody-named" "A second person is needed, and the operator's document names nobody.",
+    ForeignOrigin FORBIDDEN "foreign-origin" "A page of another origin may have sent the request with a browser's session.",
+    TokenByToken FORBIDDEN "token-by-token" "A personal token makes no tokens.",
     NotFound NOT_FOUND "not-found" "There is nothing at this path, or no dead letter of this id.",
     ReleaseUnknown NOT_FOUND "release-unknown" "There is no release of this number.",
     RuleUnknown NOT_FOUND "rule-unknown" "The current release has no rule of this name.",
+    TokenUnknown NOT_FOUND "token-unknown" "The operator has no session or personal token of this id.",
     MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "The path does not take this method.",
     ReleaseMoved CONFLICT "release-moved" "Another release is current than the one that the change is meant for.",
     ReleaseWaits CONFLICT "release-waits" "The release waits for the approval of a second person.",
@@ -64,6 +68,8 @@ kinds! {
     ComponentMissing CONFLICT "component-missing" "A component has not been sent.",
     UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
     NotReplayable CONFLICT "not-replayable" "A rule cannot be asked again as its receipt says.",
+    NoSession CONFLICT "no-session" "The request has no session that could end.",
+    TooManyTokens CONFLICT "too-many-tokens" "The operator has as many personal tokens as one may have.",
     TooLarge PAYLOAD_TOO_LARGE "too-large" "The body is too long.",
     MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is not said to be of a media type that is taken.",
     ReleaseUnfit UNPROCESSABLE_ENTITY "release-unfit" "The release does not fit: `problems` has each problem.",
@@ -125,6 +131,15 @@ impl From<Refused> for Problem {
             problem.problems = problems;
         }
         problem
+    }
+}
+
+impl From<NotMade> for Problem {
+    fn from(not_made: NotMade) -> Self {
+        match not_made {
+            NotMade::TooMany => Self::new(Kind::TooManyTokens, not_made.to_string()),
+            NotMade::Store(error) => error.into(),
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use rialto_engine::history::{Ended, Kind, Record, Step};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Name, Timestamp, TurnId};
-use rialto_store_sqlite::{Operation, Outcome, SqliteStore, StoredActivation, StoredRelease};
+use rialto_store_sqlite::{
+    Credential, CredentialKind, Operation, Outcome, SqliteStore, StoredActivation, StoredRelease,
+};
 use rialto_store_suite::samples::{AWKWARD, group};
 use tempfile::TempDir;
 
@@ -230,6 +232,48 @@ fn operators_actions_are_kept_with_their_outcomes() {
     let store = reopened(&folder, store);
     assert_eq!(store.operations("", 10).unwrap(), kept);
     assert_eq!(store.last_operation().unwrap(), 3);
+}
+
+#[test]
+fn credentials_stay_until_they_are_removed() {
+    let (folder, store) = opened();
+    let session = Credential {
+        id: "a1".into(),
+        hash: [7; 32],
+        kind: CredentialKind::Session,
+        operator: "anna".into(),
+        person: "anna".into(),
+        subject: Some(AWKWARD.into()),
+        label: String::new(),
+        roles: None,
+        made: Timestamp(1_700_000_000_000),
+        expires: Timestamp(1_700_000_000_001),
+    };
+    let token = Credential {
+        id: "b2".into(),
+        hash: [8; 32],
+        kind: CredentialKind::Token,
+        subject: None,
+        label: AWKWARD.into(),
+        roles: Some(vec!["maker".into(), "reader".into()]),
+        ..session.clone()
+    };
+    assert_eq!(store.credentials().unwrap(), []);
+    store.add_credential(&session).unwrap();
+    store.add_credential(&token).unwrap();
+    let same_hash = Credential {
+        id: "c3".into(),
+        ..token.clone()
+    };
+    store
+        .add_credential(&same_hash)
+        .expect_err("the hash is taken");
+    let store = reopened(&folder, store);
+    assert_eq!(store.credentials().unwrap(), [session, token.clone()]);
+    store.remove_credential("a1").unwrap();
+    store.remove_credential("a1").unwrap();
+    let store = reopened(&folder, store);
+    assert_eq!(store.credentials().unwrap(), [token]);
 }
 
 #[test]

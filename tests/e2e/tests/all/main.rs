@@ -47,6 +47,7 @@ mod second_person;
 mod settlement;
 mod settlement_killed;
 mod settlement_under_load;
+mod sign_in;
 mod signatures;
 mod starts;
 mod stock_clients;

@@ -34,6 +34,14 @@ const CLOSED: [(&str, &str); 22] = [
     ("POST", "/dead-letters/retry"),
     ("POST", "/dead-letters/1/drop"),
 ];
+/// What is for every operator.
+const OF_ONESELF: [(&str, &str); 5] = [
+    ("GET", "/session"),
+    ("POST", "/sign-out"),
+    ("GET", "/tokens"),
+    ("POST", "/tokens"),
+    ("DELETE", "/tokens/x"),
+];
 
 /// The whole answer to a request with this header line, if any.
 fn ask(host: &RunningHost, method: &str, path: &str, header: &str) -> String {
@@ -238,7 +246,7 @@ fn operators_api_needs_a_token_and_health_does_not() {
         format!("authorization: Bearer {token}0\r\n"),
         format!("authorization: Basic {token}\r\n"),
     ];
-    for (method, path) in CLOSED {
+    for (method, path) in CLOSED.into_iter().chain(OF_ONESELF) {
         for header in &wrong {
             let answer = ask(&host, method, path, header);
             let head = answer.to_ascii_lowercase();
@@ -363,7 +371,8 @@ fn component_gets_the_caller_from_the_host_without_token() {
         scheme.lock().unwrap();
         let host = RunningHost::start(&scheme).unwrap();
         let forged = "caller: ben\r\nx-caller: ben checker\r\nrialto-caller: {\"name\":\"ben\"}\r\n\
-                      proxy-authorization: Bearer x\r\ncookie: caller=ben\r\n";
+                      proxy-authorization: Bearer x\r\ncookie: caller=ben\r\n\
+                      cookie: rialto-session=5ec4e7; __Host-rialto-sign-in=5ec4e7\r\n";
         let token = bearer(&scheme, "anna");
         let shown = ask_at(
             &host,
@@ -380,6 +389,8 @@ fn component_gets_the_caller_from_the_host_without_token() {
         assert!(shown.contains(expected), "{listener}: {shown}");
         // It gets all other headers unchanged.
         assert!(shown.contains("\nx-caller: ben checker\n"), "{shown}");
+        assert!(shown.contains("\ncookie: caller=ben\n"), "{shown}");
+        assert!(!shown.contains("5ec4e7"), "a browser's session: {shown}");
         if listener == "operators" {
             let secret = token.trim().rsplit(' ').next().unwrap();
             assert!(!shown.contains("\nauthorization:"), "{shown}");

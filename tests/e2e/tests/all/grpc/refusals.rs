@@ -46,6 +46,35 @@ async fn asked_for(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn personal_token_calls_until_it_ends() {
+    let scheme = offering(ALL);
+    let host = RunningHost::start(&scheme).unwrap();
+    let made = |role: &str| {
+        let command = [
+            "token", "new", "--label", "calls", "--role", role, "--as", "switch",
+        ];
+        host.cli(&command).unwrap().success().unwrap()
+    };
+    let (calls, reads) = (made("context"), made("reader"));
+    let caller = || Caller::with_token(calls.trim());
+    asked(&host, caller(), INFO).await.unwrap();
+    let reader = Caller::with_token(reads.trim());
+    let refused = asked(&host, reader, INFO).await.unwrap_err();
+    assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
+    let listed = host.cli(&["token", "list", "--as", "switch"]).unwrap();
+    let listed = listed.success().unwrap();
+    let line = listed
+        .lines()
+        .find(|line| line.contains("(context)"))
+        .unwrap();
+    let id = line.split(' ').next().unwrap();
+    let ended = host.cli(&["token", "end", id, "--as", "switch"]).unwrap();
+    ended.success().unwrap();
+    let refused = asked(&host, caller(), INFO).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unauthenticated, "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn calls_and_reflection_need_their_roles() {
     let scheme = offering(ALL);
     let host = RunningHost::start(&scheme).unwrap();
