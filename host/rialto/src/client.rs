@@ -161,8 +161,21 @@ impl Client {
         if status.is_success() {
             return Ok(body);
         }
-        bail!("{}", refusal(status, &body));
+        Err(HostRefused {
+            status,
+            words: refusal(status, &body),
+        }
+        .into())
     }
+}
+
+/// The host has answered with another status than a success.
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+pub struct HostRefused {
+    /// HTTP's status.
+    pub status: StatusCode,
+    words: String,
 }
 
 /// A problem document as text for a terminal.

@@ -12,7 +12,7 @@ use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
     BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, ServerLimits, Service,
-    ServiceLimits, Tokens,
+    ServiceLimits, Sources, Tokens,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -40,6 +40,7 @@ use crate::ops;
 use crate::releases::Releases;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
+use crate::sources::CurrentSourceKeeper;
 use crate::spans::{Exporting, TurnSpans};
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
@@ -104,6 +105,8 @@ pub struct Shared {
     pub refusals: Arc<Refusals>,
     /// The access tokens of clients.
     pub tokens: Arc<Tokens>,
+    /// The addresses from which clients may send.
+    pub sources: Arc<Sources>,
 }
 
 /// A running host. Dropping it without `stop` is like a crash.
@@ -229,6 +232,7 @@ impl Host {
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             refusals: Arc::default(),
             tokens: Arc::default(),
+            sources: Arc::default(),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -249,6 +253,9 @@ impl Host {
         let issuer = CurrentIssuer::new(shared.engine.clone(), shared.runtime.clone());
         let tokens = shared.tokens.clone();
         handle.spawn(tokens.follow(Arc::new(issuer), stop.subscribe()));
+        let keeper = CurrentSourceKeeper::new(shared.engine.clone(), shared.runtime.clone());
+        let sources = shared.sources.clone();
+        handle.spawn(sources.follow(Arc::new(keeper), stop.subscribe()));
         keys.watch(handle, stop.subscribe());
         tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
@@ -403,6 +410,7 @@ impl Host {
             shared.refusals.clone(),
         )
         .with_tokens(shared.tokens.clone())
+        .with_sources(shared.sources.clone())
         .with_authorizer(Arc::new(CurrentAuthorizer::new(
             shared.engine.clone(),
             shared.runtime.clone(),

@@ -31,6 +31,7 @@ pub mod releases;
 pub mod replay;
 pub mod signatures;
 pub mod signers;
+pub mod sources;
 pub mod spans;
 pub mod spec;
 pub mod starting;

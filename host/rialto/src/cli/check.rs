@@ -25,6 +25,7 @@ use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::out;
 use crate::releases::api_of;
 use crate::signatures::OperatorKeys;
+use crate::sources;
 use crate::spec;
 use crate::tls::HostTls;
 use crate::tokens;
@@ -192,6 +193,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = authorization::authorizer(&release) {
         return Ok(Err(of_all("bad-authorization", error.to_string())));
+    }
+    if let Err(error) = sources::keeper(&release) {
+        return Ok(Err(of_all("bad-addresses", error.to_string())));
     }
     Ok(Ok(release))
 }

@@ -242,6 +242,7 @@ fn nobody_yet(id: &str, now: u64) -> Participant {
         participant_type: Type::Dfsp,
         state: State::Approved,
         callback_base_url: String::new(),
+        source_addresses: None,
         accounts: Vec::new(),
         created_at: now,
         updated_at: now,

@@ -46,7 +46,7 @@ mod component {
     use crate::activation;
     use crate::api;
     use crate::bindings::exports::rialto::host::{
-        activation_handler, http_handler, http_report_handler, settings_handler,
+        activation_handler, address_handler, http_handler, http_report_handler, settings_handler,
     };
     use crate::bindings::exports::rialto::participant_lifecycle_management::{
         get_liquidity_cover_history as cover_history,
@@ -83,6 +83,16 @@ mod component {
     impl http_report_handler::Guest for ParticipantLifecycleManagement {
         fn report(report: http_report_handler::DeliveryReport) {
             health::tried(&mut Host, &report);
+        }
+    }
+
+    impl address_handler::Guest for ParticipantLifecycleManagement {
+        fn limited(names: Vec<String>) -> Vec<address_handler::LimitedClient> {
+            let limited = |name: String| {
+                let ranges = PARTICIPANTS.get(&name)?.source_addresses?;
+                Some(address_handler::LimitedClient { name, ranges })
+            };
+            names.into_iter().filter_map(limited).collect()
         }
     }
 

@@ -52,11 +52,13 @@ pub enum Kind {
     AccountThreshold,
     /// The participant's endpoints.
     Endpoints,
+    /// The addresses from which the participant may send.
+    SourceAddresses,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Participant,
         Self::Funds,
         Self::LiquidityCover,
@@ -66,6 +68,7 @@ impl Kind {
         Self::AccountLimit,
         Self::AccountThreshold,
         Self::Endpoints,
+        Self::SourceAddresses,
     ];
 
     /// Its name in documents, settings and notices.
@@ -81,6 +84,7 @@ impl Kind {
             Self::AccountLimit => "account-limit",
             Self::AccountThreshold => "account-threshold",
             Self::Endpoints => "endpoints",
+            Self::SourceAddresses => "source-addresses",
         }
     }
 }

@@ -48,6 +48,7 @@ mod settlement;
 mod settlement_killed;
 mod settlement_under_load;
 mod signatures;
+mod source_addresses;
 mod starts;
 mod stock_clients;
 mod telemetry;

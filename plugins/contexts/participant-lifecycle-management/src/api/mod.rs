@@ -22,8 +22,8 @@ enum Does {
     Decide,
 }
 
-/// The operations on requests, by the names of the catalogue of interfaces.
-const OPERATIONS: [(&str, Does, Kind); 26] = [
+/// The operations on requests, by the names of the catalogue of interfaces where it has them.
+const OPERATIONS: [(&str, Does, Kind); 29] = [
     ("CreateParticipant", Does::Submit, Kind::Participant),
     ("ApproveParticipant", Does::Decide, Kind::Participant),
     ("ManageFunds", Does::Submit, Kind::Funds),
@@ -86,6 +86,17 @@ const OPERATIONS: [(&str, Does, Kind); 26] = [
     ("UpdateEndpoints", Does::Submit, Kind::Endpoints),
     ("GetPendingEndpointUpdates", Does::List, Kind::Endpoints),
     ("ApproveEndpointsUpdate", Does::Decide, Kind::Endpoints),
+    ("UpdateSourceAddresses", Does::Submit, Kind::SourceAddresses),
+    (
+        "GetPendingSourceAddressUpdates",
+        Does::List,
+        Kind::SourceAddresses,
+    ),
+    (
+        "ApproveSourceAddressesUpdate",
+        Does::Decide,
+        Kind::SourceAddresses,
+    ),
 ];
 
 /// Answers a request of an operator.

@@ -8,6 +8,7 @@ pub mod endpoints;
 pub mod funds;
 pub mod limit;
 pub mod participant;
+pub mod sources;
 pub mod state;
 pub mod status;
 pub mod threshold;
@@ -45,6 +46,8 @@ pub enum Asked {
     AccountThreshold(threshold::ThresholdUpdate),
     /// The participant's endpoints.
     Endpoints(endpoints::EndpointsUpdate),
+    /// The addresses from which the participant may send.
+    SourceAddresses(sources::SourcesUpdate),
 }
 
 impl Asked {
@@ -61,6 +64,7 @@ impl Asked {
             Self::AccountLimit(_) => Kind::AccountLimit,
             Self::AccountThreshold(_) => Kind::AccountThreshold,
             Self::Endpoints(_) => Kind::Endpoints,
+            Self::SourceAddresses(_) => Kind::SourceAddresses,
         }
     }
 
@@ -77,6 +81,7 @@ impl Asked {
             Self::AccountLimit(asked) => asked,
             Self::AccountThreshold(asked) => asked,
             Self::Endpoints(asked) => asked,
+            Self::SourceAddresses(asked) => asked,
         }
     }
 }

@@ -39,6 +39,7 @@ impl NewParticipant {
             participant_type: self.r#type,
             state: State::PendApproval,
             callback_base_url: endpoints::fspiop(&self.endpoints),
+            source_addresses: None,
             accounts: Vec::new(),
             created_at: now,
             updated_at: now,

@@ -66,7 +66,7 @@ impl Fake {
 
     /// With settings in JSON.
     pub fn with(settings: &str) -> Self {
-        let scheme = r#"{"name":"test","hub":"Hub","currencies":[{"code":"USD","scale":2},{"code":"TZS","scale":0}]}"#;
+        let scheme = r#"{"name":"test","hub":"Hub","currencies":[{"code":"USD","scale":2},{"code":"TZS","scale":0}],"authentication":"mutual-tls"}"#;
         Self {
             now: 1_000,
             store: Memory::default(),
@@ -77,6 +77,18 @@ impl Fake {
             batches_are_too_many: false,
             scheme: Box::leak(Box::new(serde_json::from_str(scheme).unwrap())),
             ids: 0,
+        }
+    }
+
+    /// The same in a scheme whose participants do not prove who they are.
+    pub fn without_proofs(&self) -> Self {
+        let scheme = Scheme {
+            authentication: "none".to_owned(),
+            ..self.scheme.clone()
+        };
+        Self {
+            scheme: Box::leak(Box::new(scheme)),
+            ..self.clone()
         }
     }
 
