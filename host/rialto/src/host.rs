@@ -157,6 +157,8 @@ impl Host {
         let metrics = Arc::new(Metrics::default());
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
+        let authority = crate::authority::open(operator, start.scheme, &providers, &*entropy)?;
+        let runtime = runtime.with_authority(authority);
         let runtime = runtime.with_keys(providers).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;

@@ -10,6 +10,7 @@ pub mod allocations;
 pub mod archiver;
 pub mod asking;
 pub mod audit;
+pub mod authority;
 pub mod authorization;
 pub mod bodies;
 pub mod calls;

@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-archive", &[]),
+    ("rialto-certificates", &[]),
     (
         "rialto-store-sqlite",
         &["rialto-archive", "rialto-engine", "rialto-files"],
@@ -33,6 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "rialto-components",
         &[
+            "rialto-certificates",
             "rialto-engine",
             "rialto-files",
             "rialto-keys",
@@ -65,6 +67,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "rialto",
         &[
             "rialto-archive",
+            "rialto-certificates",
             "rialto-components",
             "rialto-edge",
             "rialto-engine",
@@ -134,6 +137,7 @@ const OWNED: &[(&str, &[&str])] = &[
     (
         "aws-lc-rs",
         &[
+            "rialto-certificates",
             "rialto-keys",
             // It signs requests.
             "rialto-kms",

@@ -243,6 +243,7 @@ fn nobody_yet(id: &str, now: u64) -> Participant {
         state: State::Approved,
         callback_base_url: String::new(),
         source_addresses: None,
+        last_certificate: None,
         accounts: Vec::new(),
         created_at: now,
         updated_at: now,

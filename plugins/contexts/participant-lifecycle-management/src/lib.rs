@@ -13,6 +13,7 @@
 //! | [`warnings`] | warnings of a participant's liquidity |
 //! | [`liquidity`] | what other contexts may ask about a participant's money |
 //! | [`activation`] | bringing the participants of the manifest in |
+//! | [`certificates`] | certificates that were issued to participants |
 //! | [`settings`] | which requests need a second person |
 //! | [`world`] | everything outside; [`host`] is the real one |
 
@@ -24,6 +25,7 @@
 pub mod activation;
 pub mod api;
 pub mod bindings;
+pub mod certificates;
 pub mod decide;
 pub mod health;
 pub mod history;

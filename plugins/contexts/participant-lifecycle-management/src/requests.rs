@@ -54,11 +54,13 @@ pub enum Kind {
     Endpoints,
     /// The addresses from which the participant may send.
     SourceAddresses,
+    /// A client certificate.
+    Certificate,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Participant,
         Self::Funds,
         Self::LiquidityCover,
@@ -69,6 +71,7 @@ impl Kind {
         Self::AccountThreshold,
         Self::Endpoints,
         Self::SourceAddresses,
+        Self::Certificate,
     ];
 
     /// Its name in documents, settings and notices.
@@ -85,6 +88,7 @@ impl Kind {
             Self::AccountThreshold => "account-threshold",
             Self::Endpoints => "endpoints",
             Self::SourceAddresses => "source-addresses",
+            Self::Certificate => "certificate",
         }
     }
 }

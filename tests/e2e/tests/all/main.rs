@@ -7,6 +7,7 @@ mod authorization;
 mod backup;
 mod bad_input;
 mod bench;
+mod certificates;
 mod check;
 mod commands;
 mod contracts;

@@ -21,7 +21,7 @@ const LISTS: [&str; 8] = [
     "/endpoint-updates/pending",
 ];
 /// The same for kinds of requests that contexts of earlier releases do not have.
-const LATER_LISTS: [&str; 1] = ["/source-address-updates/pending"];
+const LATER_LISTS: [&str; 2] = ["/source-address-updates/pending", "/certificates/pending"];
 
 /// List the requests that wait for approval, approve one or reject it
 ///
@@ -129,6 +129,7 @@ fn approval(request: &Value) -> anyhow::Result<String> {
         "account-threshold" => of_account("threshold-updates")?,
         "endpoints" => format!("endpoint-updates/{id}"),
         "source-addresses" => format!("source-address-updates/{id}"),
+        "certificate" => format!("certificates/{id}"),
         other => bail!("this version of rialto does not know requests of the kind `{other}`"),
     };
     Ok(format!("/participants/{participant}/{rest}/approval"))
@@ -195,6 +196,7 @@ fn asked(request: &Value) -> String {
             }
             None => format!("{of} sends from everywhere"),
         },
+        "certificate" => format!("certificate for {of}"),
         _ => format!("{} of {of}", text(request, "kind")),
     }
 }

@@ -23,7 +23,7 @@ enum Does {
 }
 
 /// The operations on requests, by the names of the catalogue of interfaces where it has them.
-const OPERATIONS: [(&str, Does, Kind); 29] = [
+const OPERATIONS: [(&str, Does, Kind); 32] = [
     ("CreateParticipant", Does::Submit, Kind::Participant),
     ("ApproveParticipant", Does::Decide, Kind::Participant),
     ("ManageFunds", Does::Submit, Kind::Funds),
@@ -97,6 +97,9 @@ const OPERATIONS: [(&str, Does, Kind); 29] = [
         Does::Decide,
         Kind::SourceAddresses,
     ),
+    ("OrderCertificate", Does::Submit, Kind::Certificate),
+    ("GetPendingCertificates", Does::List, Kind::Certificate),
+    ("ApproveCertificate", Does::Decide, Kind::Certificate),
 ];
 
 /// Answers a request of an operator.
@@ -177,6 +180,7 @@ fn look(world: &mut dyn World, request: &Request) -> Result<Answer, Problem> {
         "GetLiquidityCoverCurrentState" => money::current_state(world, participant_of(request)),
         "GetRequest" => views::request(world, request),
         "GetParticipantChanges" => lists::changes(world, request),
+        "GetParticipantCertificates" => lists::certificates(world, request),
         _ => Err(no_such_operation()),
     }
 }

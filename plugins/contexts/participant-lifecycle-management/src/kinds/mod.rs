@@ -3,6 +3,7 @@
 //! Roles, duplicates, history and notices are the same for all kinds: `submit.rs` and `decide.rs`.
 
 pub mod account;
+pub mod certificate;
 pub mod cover;
 pub mod endpoints;
 pub mod funds;
@@ -48,6 +49,8 @@ pub enum Asked {
     Endpoints(endpoints::EndpointsUpdate),
     /// The addresses from which the participant may send.
     SourceAddresses(sources::SourcesUpdate),
+    /// A client certificate.
+    Certificate(certificate::CertificateOrder),
 }
 
 impl Asked {
@@ -65,6 +68,7 @@ impl Asked {
             Self::AccountThreshold(_) => Kind::AccountThreshold,
             Self::Endpoints(_) => Kind::Endpoints,
             Self::SourceAddresses(_) => Kind::SourceAddresses,
+            Self::Certificate(_) => Kind::Certificate,
         }
     }
 
@@ -82,6 +86,7 @@ impl Asked {
             Self::AccountThreshold(asked) => asked,
             Self::Endpoints(asked) => asked,
             Self::SourceAddresses(asked) => asked,
+            Self::Certificate(asked) => asked,
         }
     }
 }

@@ -79,9 +79,11 @@ fn each_approval_has_its_effect_and_its_event() {
             .filter(|event| !matches!(event, Event::Notice(_)));
         let events: Vec<_> = events.collect();
         let expected = match way.kind {
-            Kind::Funds | Kind::LiquidityCover | Kind::State | Kind::SourceAddresses => {
-                events.is_empty()
-            }
+            Kind::Funds
+            | Kind::LiquidityCover
+            | Kind::State
+            | Kind::SourceAddresses
+            | Kind::Certificate => events.is_empty(),
             Kind::Account => matches!(events.as_slice(), [Event::AccountAdded(_)]),
             Kind::AccountStatus => matches!(events.as_slice(), [Event::AccountDisabled(_)]),
             Kind::AccountLimit => matches!(events.as_slice(), [Event::LimitUpdated(_)]),
@@ -457,6 +459,7 @@ fn waiting_requests_are_listed_by_kind_and_filters() {
             Kind::AccountLimit => "GetPendingAccountsWithLimitUpdates",
             Kind::AccountThreshold => "GetPendingAccountsWithThresholdUpdates",
             Kind::SourceAddresses => "GetPendingSourceAddressUpdates",
+            Kind::Certificate => "GetPendingCertificates",
             Kind::Endpoints | Kind::Participant => "GetPendingEndpointUpdates",
         };
         let at = office.world.now.to_string();

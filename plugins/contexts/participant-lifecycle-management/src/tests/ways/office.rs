@@ -100,6 +100,14 @@ pub(super) fn ways() -> Vec<Way> {
             Some(|participant| participant.source_addresses = Some(Vec::new())),
         ),
         way(
+            Kind::Certificate,
+            "OrderCertificate",
+            "ApproveCertificate",
+            None,
+            json!({ "certificateRequest": "a good request" }),
+            Some(|participant| participant.last_certificate = Some("99".to_owned())),
+        ),
+        way(
             Kind::Endpoints,
             "UpdateEndpoints",
             "ApproveEndpointsUpdate",
