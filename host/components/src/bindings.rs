@@ -20,6 +20,7 @@ wasmtime::component::bindgen!({
             import rialto:host/random@0.1.0;
             import rialto:host/crypto@0.1.0;
             import rialto:host/keys@0.1.0;
+            import rialto:host/certificates@0.1.0;
             import rialto:host/tls@0.1.0;
             import rialto:host/logging@0.1.0;
             export rialto:host/http-handler@0.1.0;

@@ -7,6 +7,7 @@ use rialto_keys::Keys;
 use rialto_signatures::Signers;
 use wasmtime::ResourceLimiter;
 
+use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
 use crate::release::Release;
 use crate::spec::Lists;
@@ -49,6 +50,8 @@ pub struct Identity {
     pub keys: Arc<Keys>,
     /// The host's TLS.
     pub tls: Arc<dyn TlsFiles>,
+    /// The authority that certifies clients, if the host has one.
+    pub authority: Option<Arc<ClientAuthority>>,
 }
 
 /// A part of the message about a component that wants more memory than its limit.

@@ -8,6 +8,7 @@
 //! [`link`].
 
 mod activation;
+pub mod authority;
 pub mod bindings;
 pub mod cache;
 pub mod config;

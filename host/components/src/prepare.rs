@@ -13,6 +13,7 @@ use rialto_keys::Keys;
 use rialto_signatures::{PublicKey, PublicKeys, Signers};
 use wasmtime::component::{Component, InstancePre};
 
+use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host as handlers;
 use crate::digest::Digest;
 use crate::guest::{Guest, Identity, SHORT_OF_MEMORY};
@@ -44,6 +45,7 @@ impl Runtime {
             signers: &signers,
             keys: &self.keys,
             tls: &self.tls,
+            authority: &self.authority,
         };
         let mut members = self.link(spec, &components, &shapes, &wiring, own)?;
         let mut problems = Vec::new();
@@ -151,6 +153,7 @@ struct Own<'a> {
     signers: &'a Signers,
     keys: &'a Arc<Keys>,
     tls: &'a Arc<dyn TlsFiles>,
+    authority: &'a Option<Arc<ClientAuthority>>,
 }
 
 fn member(
@@ -171,6 +174,7 @@ fn member(
         signers: own.signers.clone(),
         keys: own.keys.clone(),
         tls: own.tls.clone(),
+        authority: own.authority.clone(),
     });
     let has = |interface: &str| shape.exports_host(interface);
     let handlers = Handlers {

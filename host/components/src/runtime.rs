@@ -16,6 +16,7 @@ use wasmtime::Engine;
 use wasmtime::component::Val;
 
 use crate::activation::{Activation, activate};
+use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
@@ -69,6 +70,7 @@ pub struct Runtime {
     pub(crate) keyring: Arc<Keyring>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) tls: Arc<dyn TlsFiles>,
+    pub(crate) authority: Option<Arc<ClientAuthority>>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -91,6 +93,7 @@ impl Runtime {
             keyring: Arc::default(),
             keys: Arc::default(),
             tls: Arc::new(NoTls),
+            authority: None,
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -120,6 +123,13 @@ impl Runtime {
     #[must_use]
     pub fn with_keys(mut self, keys: Arc<Keys>) -> Self {
         self.keys = keys;
+        self
+    }
+
+    /// With the authority that certifies clients, for releases that are prepared from now on.
+    #[must_use]
+    pub fn with_authority(mut self, authority: Option<Arc<ClientAuthority>>) -> Self {
+        self.authority = authority;
         self
     }
 

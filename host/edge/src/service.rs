@@ -38,6 +38,7 @@ use crate::found::FoundApis;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
 use crate::refusals::Refusals;
+use crate::sources::Sources;
 use crate::spans::{Open, trace_of};
 use crate::tokens::Tokens;
 use crate::violation::{found, violation};
@@ -56,8 +57,8 @@ const RELEASES_MET_MAX: u32 = 4;
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
 /// The pause between two checks whether both are current.
 const RELEASE_LOOK: Duration = Duration::from_millis(2);
-/// How long after its token was verified, or its operator asked about, a request may go on without another look at it. A
-/// body can take long.
+/// How long after its caller was identified and judged a request may go on without another look at it. A body can take
+/// long.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Bounds of a listener's requests.
@@ -86,6 +87,8 @@ pub struct Service {
     own: Option<Arc<Served>>,
     /// Verifies access tokens, where clients need them.
     tokens: Option<Arc<Tokens>>,
+    /// Knows from which addresses clients may send.
+    sources: Option<Arc<Sources>>,
     /// Knows which operators may do what.
     authorizer: Option<Arc<dyn Authorizer>>,
     metrics: Arc<Metrics>,
@@ -113,6 +116,7 @@ impl Service {
             api,
             own: None,
             tokens: None,
+            sources: None,
             authorizer: None,
             metrics,
             spans,
@@ -133,6 +137,14 @@ impl Service {
     #[must_use]
     pub fn with_tokens(mut self, tokens: Arc<Tokens>) -> Self {
         self.tokens = Some(tokens);
+        self
+    }
+
+    /// Let clients that have proven who they are send only from the addresses that these know. Without this, they may send
+    /// from everywhere.
+    #[must_use]
+    pub fn with_sources(mut self, sources: Arc<Sources>) -> Self {
+        self.sources = Some(sources);
         self
     }
 
@@ -254,9 +266,7 @@ impl Service {
         let read = body
             .read(body_bytes_max, &limits.bodies, limits.timeout)
             .await?;
-        let is_asked_about =
-            api.authentication.needs_token() || head.extensions.get::<KnownOperator>().is_some();
-        if is_asked_about && identified.elapsed() > LOOK_AGAIN_AFTER {
+        if caller.is_some() && identified.elapsed() > LOOK_AGAIN_AFTER {
             caller = self.caller(api, head).await?;
         }
         let json_started = Instant::now();
@@ -285,6 +295,10 @@ impl Service {
         let is_open = operation(api, head).is_some_and(|operation| operation.is_open);
         let tokens = self.tokens.as_deref();
         let sender = api.authentication.sender(head, tokens, is_open).await?;
+        if let (Some(sources), Some(caller)) = (&self.sources, &sender.caller) {
+            let PeerAddress(address) = PeerAddress::of(&head.extensions);
+            sources.admit(&caller.name, address).await?;
+        }
         credentials::hide(head);
         if is_open {
             credentials::show(head, sender.certificate.as_ref());

@@ -18,22 +18,15 @@ mod state;
 mod tests;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use rialto_tokens::{Claims, Invalid, Thumbprint, Verifier};
-use tokio::sync::{Notify, watch};
-
-pub use follow::{AskError, Issuer};
 use parking_lot::Mutex;
+use rialto_tokens::{Claims, Invalid, Thumbprint, Verifier};
+
+pub use follow::Issuer;
 use state::{Need, State};
 
-/// The oldest state by which a request passes. Its turn begins a moment later, so that both together are a second
-/// ([`crate::service`]).
-const STATE_AGE_MAX: Duration = Duration::from_millis(900);
-/// How long a request waits for answers of the issuing component.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// How long it waits for one answer before it asks again.
-const ASK_AGAIN: Duration = Duration::from_millis(300);
+use crate::following::{Waiting, is_fresh};
 
 /// Why a token does not let a request pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +76,7 @@ pub(crate) struct Bound<'c> {
 pub struct Tokens {
     verifier: Verifier,
     state: Mutex<State>,
-    /// Wakes the follower.
-    wanted: Notify,
-    /// Counts answers, for those who wait for one.
-    answers: watch::Sender<u64>,
+    waiting: Waiting,
 }
 
 impl Tokens {
@@ -97,31 +87,12 @@ impl Tokens {
         bound: Bound<'_>,
     ) -> Result<Arc<Claims>, Denied> {
         let began = Instant::now();
-        let mut answers = None;
-        let mut wanted: Option<(Need, Instant)> = None;
-        loop {
-            let need = match self.look(token, bound, began, Now::get()) {
-                Ok(outcome) => return outcome.map_err(Denied::Invalid),
-                Err(need) => need,
-            };
-            // Looks again after it has begun to listen: an answer may have come in between.
-            let Some(answers) = &mut answers else {
-                answers = Some(self.answers.subscribe());
-                continue;
-            };
-            let left = ANSWER_WITHIN.saturating_sub(began.elapsed());
-            if left.is_zero() {
-                return Err(Denied::Unknown);
-            }
-            let is_asked =
-                |(before, at): &(Need, Instant)| *before == need && at.elapsed() < ASK_AGAIN;
-            if !wanted.as_ref().is_some_and(is_asked) {
-                self.state.lock().want(need.clone());
-                self.wanted.notify_one();
-                wanted = Some((need, Instant::now()));
-            }
-            let _ = tokio::time::timeout(left.min(ASK_AGAIN), answers.changed()).await;
-        }
+        let look = || self.look(token, bound, began, Now::get());
+        let outcome = self
+            .waiting
+            .until(look, |need| self.state.lock().want(need));
+        let outcome = outcome.await.ok_or(Denied::Unknown)?;
+        outcome.map_err(Denied::Invalid)
     }
 
     /// Judge a token by what is known, or say what must be known first.
@@ -146,19 +117,14 @@ impl Tokens {
             return Ok(Err(invalid));
         }
         let mut state = self.state.lock();
-        let known = state.client(&claims.client, now.at);
+        let known = state.clients.of(&claims.client, now.at);
         if !is_fresh(known.asked, now.at) {
             return Err(Need::Client(claims.client.clone()));
         }
-        match claims.check_client(known.client.as_ref()) {
+        match claims.check_client(known.value.as_ref()) {
             Ok(()) => Ok(Ok(claims)),
             Err(_) if known.asked < Some(began) => Err(Need::Client(claims.client.clone())),
             Err(invalid) => Ok(Err(invalid)),
         }
     }
-}
-
-/// Whether an answer to a question of that time is new enough to let requests pass.
-fn is_fresh(asked: Option<Instant>, now: Instant) -> bool {
-    asked.is_some_and(|asked| now.saturating_duration_since(asked) <= STATE_AGE_MAX)
 }

@@ -34,6 +34,20 @@ impl Keys {
         self.outside_turns().generate(HOST, provider, &attributes)
     }
 
+    /// Make the key of the authority that certifies clients. It signs on P-256 and has no end. It waits for the provider.
+    ///
+    /// # Errors
+    /// As [`Keys::generate`].
+    pub fn make_authority(&self, provider: &str) -> Result<NewKey, KeyError> {
+        let attributes = Attributes {
+            label: "certificates of clients".to_owned(),
+            purpose: Purpose::Sign,
+            algorithm: Algorithm::Es256,
+            not_after: None,
+        };
+        self.outside_turns().generate(HOST, provider, &attributes)
+    }
+
     /// These keys, with the host's own of this reference.
     ///
     /// # Errors

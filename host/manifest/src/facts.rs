@@ -12,6 +12,7 @@ struct Facts<'a> {
     hub: &'a FspId,
     currencies: Vec<CurrencyFacts<'a>>,
     errors: Vec<ErrorFacts<'a>>,
+    authentication: &'static str,
 }
 
 #[derive(Serialize)]
@@ -64,6 +65,7 @@ fn facts(scheme: &SchemeFile) -> Facts<'_> {
                 description: &error.description,
             })
             .collect(),
+        authentication: scheme.authentication.fsps.name(),
     }
 }
 

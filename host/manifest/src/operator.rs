@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::certificates::Certificates;
 use crate::check;
 use crate::diagnostics::Diagnostics;
 use crate::document::Document;
@@ -115,6 +116,9 @@ pub struct OperatorFile {
     /// Keys that components use and never see: their providers and the master key.
     #[serde(default)]
     pub keys: KeyProviders,
+    /// The authority that certifies clients. Without this table nobody gets certificates from the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificates: Option<Certificates>,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,
@@ -378,13 +382,15 @@ pub enum Surface {
     Keys,
     /// Which TLS files the host uses, and reading them again.
     Tls,
+    /// Client certificates from the authority of `[certificates]`.
+    Certificates,
     /// Lines for the host's log.
     Logging,
 }
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -394,6 +400,7 @@ impl Surface {
         Self::Crypto,
         Self::Keys,
         Self::Tls,
+        Self::Certificates,
         Self::Logging,
     ];
 
@@ -410,6 +417,7 @@ impl Surface {
             Self::Crypto => "crypto",
             Self::Keys => "keys",
             Self::Tls => "tls",
+            Self::Certificates => "certificates",
             Self::Logging => "logging",
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rialto_components::external_calls::{Call, CallOutcome};
-use rialto_components::release::Release;
+use rialto_components::release::{Member, Release};
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{Engine, Name, Priority, Requester, Trace};
 use serde::de::DeserializeOwned;
@@ -18,6 +18,24 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 const END_WITHIN: Duration = Duration::from_secs(1);
 /// How often one question is asked if other releases become current meanwhile.
 const RELEASES_MET_MAX: u32 = 3;
+
+/// The one component of a release for which this holds, if there is one.
+///
+/// # Errors
+/// The names of all of them, when there are several.
+pub fn only(release: &Release, holds: impl Fn(&Member) -> bool) -> Result<Option<&Member>, String> {
+    let all: Vec<&Member> = release.members.iter().filter(|one| holds(one)).collect();
+    match all.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        several => {
+            let names = several
+                .iter()
+                .map(|member| format!("`{}`", member.identity.name));
+            Err(names.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
 
 /// Asks a component of the release that is current at the time.
 pub struct Asking {

@@ -14,7 +14,7 @@ use rialto_engine::{Engine, Name};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::asking::Asking;
+use crate::asking::{Asking, only};
 
 /// The interface of the component that says who may do what.
 const HANDLER: &str = "rialto:host/authorization-handler@0.1.0";
@@ -34,22 +34,7 @@ pub struct Several(String);
 /// # Errors
 /// When there are several.
 pub fn authorizer(release: &Release) -> Result<Option<&Member>, Several> {
-    let all: Vec<&Member> = release
-        .members
-        .iter()
-        .filter(|member| member.authorizes())
-        .collect();
-    match all.as_slice() {
-        [] => Ok(None),
-        [only] => Ok(Some(only)),
-        several => {
-            let names = several
-                .iter()
-                .map(|member| format!("`{}`", member.identity.name));
-            let names: Vec<String> = names.collect();
-            Err(Several(names.join(", ")))
-        }
-    }
+    only(release, Member::authorizes).map_err(Several)
 }
 
 /// The privileges that the documents on the operators' listener name. Operations without `x-rialto-roles` have none: their

@@ -205,7 +205,11 @@ impl Client {
         if status.is_success() {
             return Ok(body);
         }
-        bail!("{}", refusal(status, &body));
+        Err(HostRefused {
+            status,
+            words: refusal(status, &body),
+        }
+        .into())
     }
 }
 
@@ -242,6 +246,15 @@ fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare.parse::<IpAddr>()
         .is_ok_and(|address| address.is_loopback())
+}
+
+/// The host has answered with another status than a success.
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+pub struct HostRefused {
+    /// HTTP's status.
+    pub status: StatusCode,
+    words: String,
 }
 
 /// A problem document as text for a terminal.

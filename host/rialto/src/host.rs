@@ -12,7 +12,7 @@ use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
     BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, ServerLimits, Service,
-    ServiceLimits, Tokens,
+    ServiceLimits, Sources, Tokens,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -44,6 +44,7 @@ use crate::releases::Releases;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
+use crate::sources::CurrentSourceKeeper;
 use crate::spans::{Exporting, TurnSpans};
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
@@ -112,6 +113,8 @@ pub struct Shared {
     pub refusals: Arc<Refusals>,
     /// The access tokens of clients.
     pub tokens: Arc<Tokens>,
+    /// The addresses from which clients may send.
+    pub sources: Arc<Sources>,
 }
 
 /// A running host. Dropping it without `stop` is like a crash.
@@ -164,6 +167,8 @@ impl Host {
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
+        let authority = crate::authority::open(operator, start.scheme, &providers, &*entropy)?;
+        let runtime = runtime.with_authority(authority);
         let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
@@ -244,6 +249,7 @@ impl Host {
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             refusals: Arc::default(),
             tokens: Arc::default(),
+            sources: Arc::default(),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -265,6 +271,9 @@ impl Host {
         let tokens = shared.tokens.clone();
         handle.spawn(tokens.follow(Arc::new(issuer), stop.subscribe()));
         handle.spawn(access.follow(stop.subscribe()));
+        let keeper = CurrentSourceKeeper::new(shared.engine.clone(), shared.runtime.clone());
+        let sources = shared.sources.clone();
+        handle.spawn(sources.follow(Arc::new(keeper), stop.subscribe()));
         keys.watch(handle, stop.subscribe());
         tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
@@ -422,6 +431,7 @@ impl Host {
             shared.refusals.clone(),
         )
         .with_tokens(shared.tokens.clone())
+        .with_sources(shared.sources.clone())
         .with_authorizer(Arc::new(CurrentAuthorizer::new(
             shared.engine.clone(),
             shared.runtime.clone(),

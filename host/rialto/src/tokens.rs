@@ -7,7 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use rialto_components::release::{Member, Release};
 use rialto_components::runtime::Runtime;
-use rialto_edge::tokens::{AskError, Issuer};
+use rialto_edge::following::AskError;
+use rialto_edge::tokens::Issuer;
 use rialto_engine::Engine;
 use rialto_manifest::scheme::Scheme;
 use rialto_tokens::{Client, Rules};
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::asking::Asking;
+use crate::asking::{Asking, only};
 
 /// The interface of the component that issues tokens.
 const HANDLER: &str = "rialto:host/token-handler@0.1.0";
@@ -42,23 +43,12 @@ pub enum NoIssuer {
 
 /// The component that issues tokens.
 fn issuer(release: &Release) -> Result<&Member, NoIssuer> {
-    let exports = |member: &&Member| {
-        [RULES, CLIENTS]
-            .iter()
-            .all(|function| member.export(HANDLER, function).is_some())
+    let exports = |member: &Member| {
+        let mut functions = [RULES, CLIENTS].iter();
+        functions.all(|function| member.export(HANDLER, function).is_some())
     };
-    let issuers: Vec<&Member> = release.members.iter().filter(exports).collect();
-    match issuers.as_slice() {
-        [] => Err(NoIssuer::None),
-        [only] => Ok(only),
-        several => {
-            let names = several
-                .iter()
-                .map(|member| format!("`{}`", member.identity.name));
-            let names: Vec<String> = names.collect();
-            Err(NoIssuer::Several(names.join(", ")))
-        }
-    }
+    let issuer = only(release, exports).map_err(NoIssuer::Several)?;
+    issuer.ok_or(NoIssuer::None)
 }
 
 /// Check that a release has one component that issues tokens, if its scheme needs them.

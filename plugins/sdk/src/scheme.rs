@@ -19,6 +19,16 @@ pub struct Scheme {
     /// The error codes that the scheme declares.
     #[serde(default)]
     pub errors: Vec<DeclaredError>,
+    /// What participants must prove: `none`, `mutual-tls`, `bearer` or `mutual-tls+bearer`.
+    #[serde(default = "nothing")]
+    pub authentication: String,
+}
+
+/// What participants must prove by a host that does not say.
+const NOTHING: &str = "none";
+
+fn nothing() -> String {
+    NOTHING.to_owned()
 }
 
 /// A currency of the scheme.
@@ -73,6 +83,12 @@ pub struct DeclaredError {
 }
 
 impl Scheme {
+    /// Whether participants prove who they are, so that something can depend on it.
+    #[must_use]
+    pub fn proves_senders(&self) -> bool {
+        self.authentication != NOTHING
+    }
+
     /// The currency's decimal places, or none when the scheme does not use it.
     #[must_use]
     pub fn scale_of(&self, currency: &str) -> Option<u8> {

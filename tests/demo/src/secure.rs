@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use anyhow::Context as _;
 use rialto::client::Client;
 use rialto::host::Host;
-use rialto::operators::Caller;
+use rialto::operators::{Caller, Shown};
 use rialto::out;
 use rialto_manifest::Manifest;
 use rialto_manifest::operator::Role;
@@ -107,6 +107,7 @@ impl Secured {
             name: APPROVER.into(),
             person: APPROVER.into(),
             roles: [Role::Reader, Role::Checker].into(),
+            shown: Shown::File,
         };
         let note = "for the demonstration";
         let approved = shared

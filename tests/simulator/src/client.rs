@@ -1,5 +1,6 @@
 //! The HTTP client: kept-alive connections, bounded waits, nothing more.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +68,17 @@ impl HttpClient {
 
     /// The same with TLS for https.
     pub fn with_tls(timeout: Duration, tls: Arc<ClientConfig>) -> Self {
+        Self::from_address(timeout, tls, None)
+    }
+
+    /// The same with connections from this address of the machine.
+    pub fn from_address(
+        timeout: Duration,
+        tls: Arc<ClientConfig>,
+        address: Option<IpAddr>,
+    ) -> Self {
         let mut connector = HttpConnector::new();
+        connector.set_local_address(address);
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(limits::CONNECT_TIMEOUT));

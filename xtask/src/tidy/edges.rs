@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-archive", &[]),
+    ("rialto-certificates", &[]),
     (
         "rialto-store-sqlite",
         &["rialto-archive", "rialto-engine", "rialto-files"],
@@ -38,6 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "rialto-components",
         &[
+            "rialto-certificates",
             "rialto-engine",
             "rialto-files",
             "rialto-keys",
@@ -70,6 +72,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "rialto",
         &[
             "rialto-archive",
+            "rialto-certificates",
             "rialto-components",
             "rialto-edge",
             "rialto-engine",
@@ -140,6 +143,7 @@ const OWNED: &[(&str, &[&str])] = &[
     (
         "aws-lc-rs",
         &[
+            "rialto-certificates",
             "rialto-keys",
             // It signs requests.
             "rialto-kms",

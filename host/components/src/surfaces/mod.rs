@@ -1,6 +1,7 @@
 //! The host surfaces that components import: each file implements one interface of `wit/host`
 //! over the turn that the component serves.
 
+mod certificates;
 mod clock;
 mod configuration;
 mod crypto;
@@ -19,7 +20,8 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 10] = [
+pub const SURFACES: [&str; 11] = [
+    "certificates",
     "clock",
     "configuration",
     "crypto",
@@ -42,6 +44,7 @@ pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];
 pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
     type HostData = HasSelf<Guest>;
     match surface {
+        "certificates" => host::certificates::add_to_linker::<_, HostData>(linker, |guest| guest),
         "clock" => host::clock::add_to_linker::<_, HostData>(linker, |guest| guest),
         "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),
         "crypto" => host::crypto::add_to_linker::<_, HostData>(linker, |guest| guest),

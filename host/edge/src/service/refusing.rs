@@ -58,6 +58,13 @@ impl Service {
         let response = match status {
             RefusalStatus::Forbidden => forbidden(&violation.detail),
             RefusalStatus::OfTheComponent => self.worded(served, head, violation).await,
+            RefusalStatus::ForbiddenAddress => {
+                let mut response = self.worded(served, head, violation).await;
+                if response.status().is_client_error() {
+                    *response.status_mut() = StatusCode::FORBIDDEN;
+                }
+                response
+            }
             RefusalStatus::Unauthorized(asked) => {
                 let mut response = self.worded(served, head, violation).await;
                 if response.status().is_client_error() {

@@ -4,16 +4,19 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use rcgen::KeyPair;
 use rialto_components::http::ViolationKind;
 use rialto_signatures::{PrivateKey, jws};
 use rialto_tokens::{Client, Rules};
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::*;
 use crate::authentication::{Authentication, CLIENT, Refusal, RefusalStatus};
 use crate::credentials::Presented;
+use crate::following::{AskError, FOLLOWED_FOR};
 
 /// No certificate, and none needed.
 const FREE: Bound<'_> = Bound {
@@ -303,16 +306,18 @@ fn clients_are_followed_while_they_send() {
     let began = Instant::now();
     let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
     assert_eq!(state.followed(began), state::Questions::default());
-    state.client(&a, began);
-    let later = began + state::FOLLOWED_FOR;
-    state.client(&b, later);
+    state.clients.of(&a, began);
+    let later = began + FOLLOWED_FOR;
+    state.clients.of(&b, later);
     assert_eq!(state.followed(later).clients.len(), 2);
     let left = state.followed(later + Duration::from_millis(1));
     assert!(left.rules);
     assert_eq!(left.clients, std::slice::from_ref(&b));
     // More clients than can be followed: the one that was away for the longest time is forgotten.
     for n in 0..5_000 {
-        state.client(&format!("c-{n}").into(), later + Duration::from_millis(n));
+        state
+            .clients
+            .of(&format!("c-{n}").into(), later + Duration::from_millis(n));
     }
     let followed = state.followed(later).clients;
     assert_eq!(followed.len(), 2_000);
@@ -325,9 +330,11 @@ fn clients_are_followed_while_they_send() {
     let last: Arc<str> = "c-4999".into();
     let newer = later + Duration::from_secs(1);
     let ids = std::slice::from_ref(&last);
-    state.clients_answered(newer, ids, [(last.clone(), client)].into());
-    state.clients_answered(later, ids, HashMap::new());
-    assert!(state.client(&last, later).client.is_some());
+    state
+        .clients
+        .answered(newer, ids, [(last.clone(), client)].into());
+    state.clients.answered(later, ids, HashMap::new());
+    assert!(state.clients.of(&last, later).value.is_some());
     assert!(state.rules_answered(newer));
     assert!(!state.rules_answered(later));
 }
@@ -356,7 +363,9 @@ async fn sender(
                 RefusalStatus::Unauthorized(challenge) => {
                     Some(challenge.to_str().unwrap().to_owned())
                 }
-                RefusalStatus::OfTheComponent | RefusalStatus::Forbidden => None,
+                RefusalStatus::OfTheComponent
+                | RefusalStatus::Forbidden
+                | RefusalStatus::ForbiddenAddress => None,
             };
             Err((violation.kind, violation.location, challenge))
         }

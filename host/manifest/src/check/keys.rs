@@ -80,6 +80,32 @@ pub(super) fn hub_key(document: &Document<OperatorFile>, problems: &mut Diagnost
     }
 }
 
+/// The authority's provider exists, and its certificates end.
+pub(super) fn authority(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let Some(wanted) = &document.value.certificates else {
+        return;
+    };
+    let keys = &document.value.keys;
+    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
+        document.problem(
+            problems,
+            "certificates/provider",
+            Code::UnknownName,
+            format!("`{}` is no provider of keys", wanted.provider),
+            "Name one of [keys.providers], or add it there.",
+        );
+    }
+    if !wanted.has_lifetime_in_bounds() {
+        document.problem(
+            problems,
+            "certificates/lifetime",
+            Code::BadValue,
+            format!("`{}` is out of range", wanted.lifetime),
+            "A certificate is valid for `1 day` to `397 days`.",
+        );
+    }
+}
+
 /// What a token needs.
 fn token(
     document: &Document<OperatorFile>,

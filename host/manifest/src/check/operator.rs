@@ -48,6 +48,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
     super::sign_in::sign_in(document, problems);
     super::keys::providers_of_keys(document, problems);
     super::keys::hub_key(document, problems);
+    super::keys::authority(document, problems);
     outbound_tls(document, problems);
     let http = &file.http;
     let too_small = http.bodies_max < http.body_max;

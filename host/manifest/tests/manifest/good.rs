@@ -30,7 +30,7 @@ fn what_is_left_out_has_its_documented_default() {
     assert_eq!(manifest.operator().telemetry, None);
     assert_eq!(
         manifest.scheme_json(),
-        r#"{"name":"test","hub":"Hub","currencies":[],"errors":[]}"#
+        r#"{"name":"test","hub":"Hub","currencies":[],"errors":[],"authentication":"none"}"#
     );
     assert!(manifest.components().is_empty());
 }

@@ -26,6 +26,7 @@ use crate::out;
 use crate::releases::api_of;
 use crate::sign_in;
 use crate::signatures::OperatorKeys;
+use crate::sources;
 use crate::spec;
 use crate::tls::HostTls;
 use crate::tokens;
@@ -196,6 +197,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = authorization::authorizer(&release) {
         return Ok(Err(of_all("bad-authorization", error.to_string())));
+    }
+    if let Err(error) = sources::keeper(&release) {
+        return Ok(Err(of_all("bad-addresses", error.to_string())));
     }
     Ok(Ok(release))
 }

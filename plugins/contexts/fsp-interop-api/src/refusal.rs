@@ -107,6 +107,9 @@ fn is_not_served(path: &str) -> bool {
     NOT_SERVED.contains(&first)
 }
 
+/// Where the host finds a client that may not send from its address.
+const CLIENT_ADDRESS: &str = "client address";
+
 /// Words a problem that the host found in a request.
 #[must_use]
 pub fn word(head: &RequestHead, violation: &Violation, settings: &Settings) -> Response {
@@ -116,6 +119,8 @@ pub fn word(head: &RequestHead, violation: &Violation, settings: &Settings) -> R
         ViolationKind::UnknownPath => "3002",
         ViolationKind::MethodNotAllowed => "3000",
         ViolationKind::Missing => "3102",
+        // The API has no code for who may not send from where.
+        ViolationKind::Malformed if violation.location == CLIENT_ADDRESS => "3000",
         ViolationKind::Malformed | ViolationKind::NotJson => "3101",
         ViolationKind::UnacceptableVersion => "3001",
         ViolationKind::TooManyElements => "3103",
@@ -136,6 +141,7 @@ pub fn word(head: &RequestHead, violation: &Violation, settings: &Settings) -> R
             headers.push(("retry-after".to_owned(), RETRY_AFTER_SECONDS.to_owned()));
         }
         ViolationKind::UnacceptableVersion => extension_list = versions(&violation.allowed),
+        ViolationKind::Malformed if violation.location == CLIENT_ADDRESS => status = 403,
         _ => {}
     }
     Response {
@@ -281,6 +287,14 @@ mod tests {
             allowed: allowed.iter().map(|text| (*text).to_owned()).collect(),
         };
         word(&head, &violation, &Settings::default())
+    }
+
+    #[test]
+    fn sender_from_a_wrong_address_is_forbidden() {
+        let response = refused(ViolationKind::Malformed, "client address", "no", &[]);
+        assert_eq!(response.status, 403);
+        let body = response.body.unwrap();
+        assert!(body.contains(r#""errorCode":"3000""#), "{body}");
     }
 
     #[test]

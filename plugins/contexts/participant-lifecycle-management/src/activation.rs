@@ -242,6 +242,8 @@ fn nobody_yet(id: &str, now: u64) -> Participant {
         participant_type: Type::Dfsp,
         state: State::Approved,
         callback_base_url: String::new(),
+        source_addresses: None,
+        last_certificate: None,
         accounts: Vec::new(),
         created_at: now,
         updated_at: now,

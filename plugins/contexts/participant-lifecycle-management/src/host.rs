@@ -15,6 +15,9 @@ use crate::bindings::rialto::accounts_and_balances::{
     update_participant_account_limit as account_limit,
     update_participant_account_threshold as account_threshold,
 };
+use crate::bindings::rialto::host::certificates::{
+    self, Certificate, CertificateError, RequestedKey,
+};
 use crate::bindings::rialto::participant_lifecycle_management::{
     approval_notification, participant_account_added, participant_account_disabled,
     participant_account_enabled, participant_account_limit_updated,
@@ -120,6 +123,18 @@ impl Ledger for Host {
 }
 
 impl World for Host {
+    fn judge_certificate(&mut self, request: &str) -> Result<RequestedKey, CertificateError> {
+        certificates::judge(request)
+    }
+
+    fn issue_certificate(
+        &mut self,
+        name: &str,
+        request: &str,
+    ) -> Result<Certificate, CertificateError> {
+        certificates::issue(name, request)
+    }
+
     fn now(&self) -> u64 {
         clock::now()
     }

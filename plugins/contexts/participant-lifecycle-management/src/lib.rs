@@ -13,6 +13,7 @@
 //! | [`warnings`] | warnings of a participant's liquidity |
 //! | [`liquidity`] | what other contexts may ask about a participant's money |
 //! | [`activation`] | bringing the participants of the manifest in |
+//! | [`certificates`] | certificates that were issued to participants |
 //! | [`settings`] | which requests need a second person |
 //! | [`world`] | everything outside; [`host`] is the real one |
 
@@ -24,6 +25,7 @@
 pub mod activation;
 pub mod api;
 pub mod bindings;
+pub mod certificates;
 pub mod decide;
 pub mod health;
 pub mod history;
@@ -46,7 +48,7 @@ mod component {
     use crate::activation;
     use crate::api;
     use crate::bindings::exports::rialto::host::{
-        activation_handler, http_handler, http_report_handler, settings_handler,
+        activation_handler, address_handler, http_handler, http_report_handler, settings_handler,
     };
     use crate::bindings::exports::rialto::participant_lifecycle_management::{
         get_liquidity_cover_history as cover_history,
@@ -83,6 +85,16 @@ mod component {
     impl http_report_handler::Guest for ParticipantLifecycleManagement {
         fn report(report: http_report_handler::DeliveryReport) {
             health::tried(&mut Host, &report);
+        }
+    }
+
+    impl address_handler::Guest for ParticipantLifecycleManagement {
+        fn limited(names: Vec<String>) -> Vec<address_handler::LimitedClient> {
+            let limited = |name: String| {
+                let ranges = PARTICIPANTS.get(&name)?.source_addresses?;
+                Some(address_handler::LimitedClient { name, ranges })
+            };
+            names.into_iter().filter_map(limited).collect()
         }
     }
 

@@ -171,6 +171,12 @@ pub struct Participant {
     pub state: State,
     /// Its callback URL, without a slash at the end; empty if it has none.
     pub callback_base_url: String,
+    /// The ranges of IP addresses from which it may send, in CIDR notation; none if it may send from everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_addresses: Option<Vec<String>>,
+    /// The serial number of the certificate that was issued last; none if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_certificate: Option<String>,
     /// One for each currency.
     pub accounts: Vec<Account>,
     /// UTC, milliseconds since 1970.

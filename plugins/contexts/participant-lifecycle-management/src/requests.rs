@@ -52,11 +52,15 @@ pub enum Kind {
     AccountThreshold,
     /// The participant's endpoints.
     Endpoints,
+    /// The addresses from which the participant may send.
+    SourceAddresses,
+    /// A client certificate.
+    Certificate,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Participant,
         Self::Funds,
         Self::LiquidityCover,
@@ -66,6 +70,8 @@ impl Kind {
         Self::AccountLimit,
         Self::AccountThreshold,
         Self::Endpoints,
+        Self::SourceAddresses,
+        Self::Certificate,
     ];
 
     /// Its name in documents, settings and notices.
@@ -81,6 +87,8 @@ impl Kind {
             Self::AccountLimit => "account-limit",
             Self::AccountThreshold => "account-threshold",
             Self::Endpoints => "endpoints",
+            Self::SourceAddresses => "source-addresses",
+            Self::Certificate => "certificate",
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     update_participant_account_limit as account_limit,
     update_participant_account_threshold as account_threshold,
 };
+use crate::bindings::rialto::host::certificates::{Certificate, CertificateError, RequestedKey};
 use crate::bindings::rialto::participant_lifecycle_management::{
     approval_notification, participant_account_added, participant_account_disabled,
     participant_account_enabled, participant_account_limit_updated,
@@ -153,6 +154,20 @@ pub trait Ledger {
 
 /// The surroundings of a turn. All its effects are committed together, or not at all.
 pub trait World: Store + Ledger {
+    /// Judge a request for a certificate.
+    ///
+    /// # Errors
+    /// If no certificate can be issued for it.
+    fn judge_certificate(&mut self, request: &str) -> Result<RequestedKey, CertificateError>;
+    /// Issue a certificate in this name.
+    ///
+    /// # Errors
+    /// If it cannot be issued.
+    fn issue_certificate(
+        &mut self,
+        name: &str,
+        request: &str,
+    ) -> Result<Certificate, CertificateError>;
     /// The turn's instant: UTC, milliseconds since 1970.
     fn now(&self) -> u64;
     /// A random UUID.

@@ -122,6 +122,10 @@ kinds! {
     CredentialSuspect 409 "credential-suspect",
     /// The user has as many credentials as a user may have.
     CredentialsFull 409 "credentials-full",
+    /// The scheme's participants do not prove who they are, so nothing can depend on who sends.
+    SendersUnproven 409 "senders-unproven",
+    /// The host has no authority that certifies clients.
+    AuthorityNotSet 409 "authority-not-set",
     /// All is as it is asked to become.
     NothingChanges 409 "nothing-changes",
     /// The version is not the one that `If-Match` names.
@@ -146,6 +150,10 @@ kinds! {
     PercentageOutOfRange 422 "percentage-out-of-range",
     /// The endpoint cannot be used.
     EndpointInvalid 422 "endpoint-invalid",
+    /// A range of source addresses cannot be used.
+    SourceAddressInvalid 422 "source-address-invalid",
+    /// The request for a certificate cannot be used.
+    CertificateRequestInvalid 422 "certificate-request-invalid",
     /// No such settlement model, or not for this currency.
     ModelUnknown 422 "model-unknown",
     /// The host has no such provider of keys.

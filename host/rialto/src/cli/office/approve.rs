@@ -1,10 +1,11 @@
 //! `rialto approve`: requests that wait for a second operator, and that operator's decision.
 
 use anyhow::bail;
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Looking, Segment, items, print, shown, text};
-use crate::client::Client;
+use crate::client::{Client, HostRefused};
 use crate::out;
 use crate::words;
 
@@ -19,6 +20,8 @@ const LISTS: [&str; 8] = [
     "/accounts/threshold-updates/pending",
     "/endpoint-updates/pending",
 ];
+/// The same for kinds of requests that contexts of earlier releases do not have.
+const LATER_LISTS: [&str; 2] = ["/source-address-updates/pending", "/certificates/pending"];
 
 /// List the requests that wait for approval, approve one or reject it
 ///
@@ -86,8 +89,21 @@ fn waiting(client: &Client) -> anyhow::Result<Vec<Value>> {
     for list in LISTS {
         waiting.extend(items(client, list, &[])?);
     }
+    for list in LATER_LISTS {
+        match items(client, list, &[]) {
+            Ok(found) => waiting.extend(found),
+            Err(error) if is_unknown(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
     waiting.sort_by_key(|request| request["madeAt"].as_u64());
     Ok(waiting)
+}
+
+/// Whether the host has nothing at the path.
+fn is_unknown(error: &anyhow::Error) -> bool {
+    let refused = error.downcast_ref::<HostRefused>();
+    refused.is_some_and(|refused| refused.status == StatusCode::NOT_FOUND)
 }
 
 /// The path of the operation that decides a request.
@@ -112,6 +128,8 @@ fn approval(request: &Value) -> anyhow::Result<String> {
         "account-limit" => of_account("limit-updates")?,
         "account-threshold" => of_account("threshold-updates")?,
         "endpoints" => format!("endpoint-updates/{id}"),
+        "source-addresses" => format!("source-address-updates/{id}"),
+        "certificate" => format!("certificates/{id}"),
         other => bail!("this version of rialto does not know requests of the kind `{other}`"),
     };
     Ok(format!("/participants/{participant}/{rest}/approval"))
@@ -168,6 +186,17 @@ fn asked(request: &Value) -> String {
             let urls: Vec<String> = endpoints.map(|endpoint| text(endpoint, "value")).collect();
             format!("{of} is reached at {}", urls.join(", "))
         }
+        "source-addresses" => match payload["sourceAddresses"].as_array() {
+            Some(ranges) => {
+                let ranges: Vec<String> = ranges
+                    .iter()
+                    .map(|range| words::plain(range.as_str().unwrap_or_default()))
+                    .collect();
+                format!("{of} sends from {} alone", ranges.join(", "))
+            }
+            None => format!("{of} sends from everywhere"),
+        },
+        "certificate" => format!("certificate for {of}"),
         _ => format!("{} of {of}", text(request, "kind")),
     }
 }
@@ -207,6 +236,10 @@ mod tests {
                 "endpoints",
                 "/participants/greenfsp/endpoint-updates/r1/approval",
             ),
+            (
+                "source-addresses",
+                "/participants/greenfsp/source-address-updates/r1/approval",
+            ),
         ] {
             let request = request(kind, json!({ "accountId": "USD" }));
             assert_eq!(approval(&request).unwrap(), path, "{kind}");
@@ -222,6 +255,16 @@ mod tests {
         assert_eq!(
             asked(&request("funds", funds)),
             "deposit of 5 USD for greenfsp BANK-1"
+        );
+        let ranges = json!({ "sourceAddresses": ["192.0.2.7", "2001:db8::/32"] });
+        assert_eq!(
+            asked(&request("source-addresses", ranges)),
+            "greenfsp sends from 192.0.2.7, 2001:db8::/32 alone"
+        );
+        let lifted = json!({ "sourceAddresses": null });
+        assert_eq!(
+            asked(&request("source-addresses", lifted)),
+            "greenfsp sends from everywhere"
         );
         let none = json!({ "accountId": "USD", "limit": null });
         assert_eq!(

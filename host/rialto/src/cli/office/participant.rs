@@ -99,7 +99,20 @@ pub(in crate::cli) enum Participant {
         #[command(flatten)]
         asking: Asking,
     },
+    /// Ask to limit the addresses from which a participant may send
+    Sources {
+        /// The participant's id.
+        id: Segment,
+        /// Ranges of IP addresses, such as 192.0.2.0/24 or 2001:db8::/32: all of them. With `any`, there is no limit.
+        #[arg(required = true)]
+        ranges: Vec<String>,
+        #[command(flatten)]
+        asking: Asking,
+    },
 }
+
+/// The word for no limit of addresses.
+const ANY: &str = "any";
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Add {
@@ -241,6 +254,11 @@ impl Participant {
                 let path = format!("/participants/{id}/endpoint-updates");
                 asking.ask(&path, json!({ "endpoints": endpoints(&url) }))
             }
+            Self::Sources { id, ranges, asking } => {
+                let path = format!("/participants/{id}/source-address-updates");
+                let ranges = (ranges != [ANY]).then_some(ranges);
+                asking.ask(&path, json!({ "sourceAddresses": ranges }))
+            }
         }
     }
 }
@@ -301,6 +319,12 @@ fn show(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
         list("endpoints")
             .iter()
             .map(|of| ("endpoint", text(of, "value"))),
+    )?;
+    rows(
+        list("sourceAddresses")
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|range| ("sends from", words::plain(range))),
     )?;
     rows(list("accounts").iter().map(|of| {
         let (cap, threshold) = (shown(&of["limit"]["value"]), shown(&of["threshold"]));

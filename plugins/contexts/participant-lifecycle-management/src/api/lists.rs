@@ -2,6 +2,7 @@
 
 use super::{found, views};
 use crate::bindings::exports::rialto::host::http_handler::Request as HttpRequest;
+use crate::certificates::CERTIFICATES;
 use crate::history::CHANGES;
 use crate::participants::PARTICIPANTS;
 use crate::requests::{Kind, PENDING, Pending, REQUESTS};
@@ -59,6 +60,15 @@ pub fn changes(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, P
     let prefix = format!("{}/", participant.participant);
     let paging = Paging::of(&request.query_parameters)?;
     let page = paging.fill(world, &CHANGES, &prefix, |_, _, change| Some(change))?;
+    Ok(Answer::json(200, &page))
+}
+
+/// The certificates of a participant, oldest first.
+pub fn certificates(world: &mut dyn World, request: &HttpRequest) -> Result<Answer, Problem> {
+    let participant = found(world, request)?;
+    let prefix = format!("{}/", participant.participant);
+    let paging = Paging::of(&request.query_parameters)?;
+    let page = paging.fill(world, &CERTIFICATES, &prefix, |_, _, one| Some(one))?;
     Ok(Answer::json(200, &page))
 }
 

@@ -22,8 +22,8 @@ enum Does {
     Decide,
 }
 
-/// The operations on requests, by the names of the catalogue of interfaces.
-const OPERATIONS: [(&str, Does, Kind); 26] = [
+/// The operations on requests, by the names of the catalogue of interfaces where it has them.
+const OPERATIONS: [(&str, Does, Kind); 32] = [
     ("CreateParticipant", Does::Submit, Kind::Participant),
     ("ApproveParticipant", Does::Decide, Kind::Participant),
     ("ManageFunds", Does::Submit, Kind::Funds),
@@ -86,6 +86,20 @@ const OPERATIONS: [(&str, Does, Kind); 26] = [
     ("UpdateEndpoints", Does::Submit, Kind::Endpoints),
     ("GetPendingEndpointUpdates", Does::List, Kind::Endpoints),
     ("ApproveEndpointsUpdate", Does::Decide, Kind::Endpoints),
+    ("UpdateSourceAddresses", Does::Submit, Kind::SourceAddresses),
+    (
+        "GetPendingSourceAddressUpdates",
+        Does::List,
+        Kind::SourceAddresses,
+    ),
+    (
+        "ApproveSourceAddressesUpdate",
+        Does::Decide,
+        Kind::SourceAddresses,
+    ),
+    ("OrderCertificate", Does::Submit, Kind::Certificate),
+    ("GetPendingCertificates", Does::List, Kind::Certificate),
+    ("ApproveCertificate", Does::Decide, Kind::Certificate),
 ];
 
 /// Answers a request of an operator.
@@ -166,6 +180,7 @@ fn look(world: &mut dyn World, request: &Request) -> Result<Answer, Problem> {
         "GetLiquidityCoverCurrentState" => money::current_state(world, participant_of(request)),
         "GetRequest" => views::request(world, request),
         "GetParticipantChanges" => lists::changes(world, request),
+        "GetParticipantCertificates" => lists::certificates(world, request),
         _ => Err(no_such_operation()),
     }
 }

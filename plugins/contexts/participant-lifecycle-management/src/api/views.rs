@@ -33,6 +33,9 @@ pub struct Summary {
     waits_for: Option<u64>,
     version: u64,
     endpoints: Vec<Endpoint>,
+    /// None if it may send from everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_addresses: Option<Vec<String>>,
     accounts: Vec<ShownAccount>,
     created_at: u64,
     updated_at: u64,
@@ -104,6 +107,7 @@ pub fn summary<S: rialto_sdk::documents::Store + ?Sized>(
         waits_for: activation::waits_for(store, participant),
         version: participant.version,
         endpoints: endpoints::of(participant),
+        source_addresses: participant.source_addresses.clone(),
         accounts: participant.accounts.iter().map(account).collect(),
         created_at: participant.created_at,
         updated_at: participant.updated_at,

@@ -3,11 +3,13 @@
 //! Roles, duplicates, history and notices are the same for all kinds: `submit.rs` and `decide.rs`.
 
 pub mod account;
+pub mod certificate;
 pub mod cover;
 pub mod endpoints;
 pub mod funds;
 pub mod limit;
 pub mod participant;
+pub mod sources;
 pub mod state;
 pub mod status;
 pub mod threshold;
@@ -45,6 +47,10 @@ pub enum Asked {
     AccountThreshold(threshold::ThresholdUpdate),
     /// The participant's endpoints.
     Endpoints(endpoints::EndpointsUpdate),
+    /// The addresses from which the participant may send.
+    SourceAddresses(sources::SourcesUpdate),
+    /// A client certificate.
+    Certificate(certificate::CertificateOrder),
 }
 
 impl Asked {
@@ -61,6 +67,8 @@ impl Asked {
             Self::AccountLimit(_) => Kind::AccountLimit,
             Self::AccountThreshold(_) => Kind::AccountThreshold,
             Self::Endpoints(_) => Kind::Endpoints,
+            Self::SourceAddresses(_) => Kind::SourceAddresses,
+            Self::Certificate(_) => Kind::Certificate,
         }
     }
 
@@ -77,6 +85,8 @@ impl Asked {
             Self::AccountLimit(asked) => asked,
             Self::AccountThreshold(asked) => asked,
             Self::Endpoints(asked) => asked,
+            Self::SourceAddresses(asked) => asked,
+            Self::Certificate(asked) => asked,
         }
     }
 }

@@ -39,6 +39,8 @@ impl NewParticipant {
             participant_type: self.r#type,
             state: State::PendApproval,
             callback_base_url: endpoints::fspiop(&self.endpoints),
+            source_addresses: None,
+            last_certificate: None,
             accounts: Vec::new(),
             created_at: now,
             updated_at: now,

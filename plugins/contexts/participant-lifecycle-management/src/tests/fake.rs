@@ -18,6 +18,7 @@ use crate::bindings::rialto::accounts_and_balances::{
     update_participant_account_limit as account_limit,
     update_participant_account_threshold as account_threshold,
 };
+use crate::bindings::rialto::host::certificates::{Certificate, CertificateError, RequestedKey};
 use crate::settings::Settings;
 use crate::world::{Event, Ledger, World};
 use rialto_sdk::bindings::rialto::common::types::Money;
@@ -55,6 +56,8 @@ pub struct Fake {
     pub settings: &'static Settings,
     /// Whether a participant is in more batches than a turn can look at.
     pub batches_are_too_many: bool,
+    /// Whether the authority cannot sign.
+    pub has_no_authority: bool,
     scheme: &'static Scheme,
     ids: u32,
 }
@@ -66,7 +69,7 @@ impl Fake {
 
     /// With settings in JSON.
     pub fn with(settings: &str) -> Self {
-        let scheme = r#"{"name":"test","hub":"Hub","currencies":[{"code":"USD","scale":2},{"code":"TZS","scale":0}]}"#;
+        let scheme = r#"{"name":"test","hub":"Hub","currencies":[{"code":"USD","scale":2},{"code":"TZS","scale":0}],"authentication":"mutual-tls"}"#;
         Self {
             now: 1_000,
             store: Memory::default(),
@@ -75,8 +78,21 @@ impl Fake {
             sent: Vec::new(),
             settings: Box::leak(Box::new(serde_json::from_str(settings).unwrap())),
             batches_are_too_many: false,
+            has_no_authority: false,
             scheme: Box::leak(Box::new(serde_json::from_str(scheme).unwrap())),
             ids: 0,
+        }
+    }
+
+    /// The same in a scheme whose participants do not prove who they are.
+    pub fn without_proofs(&self) -> Self {
+        let scheme = Scheme {
+            authentication: "none".to_owned(),
+            ..self.scheme.clone()
+        };
+        Self {
+            scheme: Box::leak(Box::new(scheme)),
+            ..self.clone()
         }
     }
 
@@ -363,6 +379,32 @@ impl Ledger for Fake {
 }
 
 impl World for Fake {
+    fn judge_certificate(&mut self, request: &str) -> Result<RequestedKey, CertificateError> {
+        if request != "a good request" {
+            return Err(CertificateError::BadRequest("it is bad".to_owned()));
+        }
+        Ok(RequestedKey {
+            kind: "P-256".to_owned(),
+            fingerprint: "f".to_owned(),
+        })
+    }
+
+    fn issue_certificate(
+        &mut self,
+        name: &str,
+        request: &str,
+    ) -> Result<Certificate, CertificateError> {
+        self.judge_certificate(request)?;
+        if self.has_no_authority {
+            return Err(CertificateError::AuthorityAway("it is away".to_owned()));
+        }
+        Ok(Certificate {
+            certificate: format!("a certificate of {name}"),
+            serial: "01".to_owned(),
+            not_after: self.now + 1,
+        })
+    }
+
     fn now(&self) -> u64 {
         self.now
     }

@@ -31,7 +31,7 @@ fn participant() -> String {
     let accounts = ["USD", "TZS", "EUR"].map(account).join(",");
     format!(
         r#"{{"participant":"payerfsp","name":"n","participantType":"DFSP","state":"APPROVED",
-            "callbackBaseUrl":"http://a","accounts":[{accounts}],"createdAt":1,"updatedAt":2,"version":3,
+            "callbackBaseUrl":"http://a","sourceAddresses":["192.0.2.0/24"],"lastCertificate":"01","accounts":[{accounts}],"createdAt":1,"updatedAt":2,"version":3,
             "changes":0,"lastChangeHash":"","brought":{{"name":"n","callbackBaseUrl":"http://a"}},"createdBy":1}}"#
     )
 }
@@ -94,6 +94,11 @@ fn requests_keep_unknown_members_of_a_newer_release() {
             format!(r#"{{"accountId":"USD","threshold":{amount}}}"#),
         ),
         ("endpoints", format!(r#"{{"endpoints":{endpoints}}}"#)),
+        (
+            "source-addresses",
+            r#"{"sourceAddresses":["192.0.2.0/24"]}"#.to_owned(),
+        ),
+        ("certificate", r#"{"certificateRequest":"PEM"}"#.to_owned()),
     ] {
         survives(
             &REQUESTS,

@@ -6,6 +6,7 @@ mod endpoints;
 mod funds;
 mod office;
 mod roles;
+mod sources;
 mod told;
 mod versions;
 mod waiting;
@@ -78,7 +79,11 @@ fn each_approval_has_its_effect_and_its_event() {
             .filter(|event| !matches!(event, Event::Notice(_)));
         let events: Vec<_> = events.collect();
         let expected = match way.kind {
-            Kind::Funds | Kind::LiquidityCover | Kind::State => events.is_empty(),
+            Kind::Funds
+            | Kind::LiquidityCover
+            | Kind::State
+            | Kind::SourceAddresses
+            | Kind::Certificate => events.is_empty(),
             Kind::Account => matches!(events.as_slice(), [Event::AccountAdded(_)]),
             Kind::AccountStatus => matches!(events.as_slice(), [Event::AccountDisabled(_)]),
             Kind::AccountLimit => matches!(events.as_slice(), [Event::LimitUpdated(_)]),
@@ -453,6 +458,8 @@ fn waiting_requests_are_listed_by_kind_and_filters() {
             Kind::AccountStatus => "GetPendingAccountsWithStatusUpdates",
             Kind::AccountLimit => "GetPendingAccountsWithLimitUpdates",
             Kind::AccountThreshold => "GetPendingAccountsWithThresholdUpdates",
+            Kind::SourceAddresses => "GetPendingSourceAddressUpdates",
+            Kind::Certificate => "GetPendingCertificates",
             Kind::Endpoints | Kind::Participant => "GetPendingEndpointUpdates",
         };
         let at = office.world.now.to_string();

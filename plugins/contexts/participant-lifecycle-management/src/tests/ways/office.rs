@@ -92,6 +92,22 @@ pub(super) fn ways() -> Vec<Way> {
             Some(|participant| participant.accounts[0].liquidity_threshold = None),
         ),
         way(
+            Kind::SourceAddresses,
+            "UpdateSourceAddresses",
+            "ApproveSourceAddressesUpdate",
+            None,
+            json!({ "sourceAddresses": ["192.0.2.7", "2001:db8::/32"] }),
+            Some(|participant| participant.source_addresses = Some(Vec::new())),
+        ),
+        way(
+            Kind::Certificate,
+            "OrderCertificate",
+            "ApproveCertificate",
+            None,
+            json!({ "certificateRequest": "a good request" }),
+            Some(|participant| participant.last_certificate = Some("99".to_owned())),
+        ),
+        way(
             Kind::Endpoints,
             "UpdateEndpoints",
             "ApproveEndpointsUpdate",

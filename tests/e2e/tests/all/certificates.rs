@@ -1,0 +1,251 @@
+//! Certificates that participants order through operators: a request by openssl, two operators, and a connection.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method};
+use rialto_simulator::client::{BaseUrl, HttpClient};
+use rialto_simulator::pki::SchemePki;
+use rialto_simulator::tls::FspTls;
+use rialto_tests::office::Office;
+use rialto_tests::waiting::until;
+use rialto_tests::world::{PAYEE, PAYER};
+use rialto_tests::{TestScheme, World, WorldOptions};
+use serde_json::{Value, json};
+
+/// Longer than any answer takes.
+const SOON: Duration = Duration::from_secs(15);
+/// The operators, and the host's authority.
+const TABLES: &str = "[operators.maya]\nroles = [\"reader\", \"maker\", \"checker\"]\n\n\
+                      [operators.chris]\nroles = [\"reader\", \"maker\", \"checker\"]\n\n\
+                      [certificates]\nprovider = \"software\"\nreference = \"secrets/authority.reference\"\n\
+                      authority = \"tls/authority.pem\"\nlifetime = \"30 days\"\n";
+
+async fn world() -> (World, Arc<SchemePki>, Office) {
+    let scheme = TestScheme::demo().unwrap();
+    let pki = scheme.secure().unwrap();
+    scheme.add_host_settings(TABLES).unwrap();
+    // The host's authority has no revocation list, so a listener with lists would not take its certificates.
+    let lists = "revocations = \"tls/revoked.pem\"\n";
+    scheme.replace("rialto.toml", lists, "").unwrap();
+    let options = WorldOptions {
+        pki: Some(pki.clone()),
+        ..WorldOptions::default()
+    };
+    let world = World::of(scheme, &options).await.unwrap();
+    let office = Office::of(&world.scheme, &world.host, &["maya", "chris"]).unwrap();
+    (world, pki, office)
+}
+
+fn openssl(folder: &Path, arguments: &[&str]) {
+    let output = Command::new("openssl")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
+/// A request of this subject by openssl, with more that is asked for, and the private key.
+fn requested(folder: &Path, subject: &str, more: &[&str]) -> (String, String) {
+    let mut arguments = vec![
+        "req",
+        "-new",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        "own.key",
+        "-out",
+        "own.csr",
+        "-subj",
+        subject,
+    ];
+    arguments.extend(more);
+    openssl(folder, &arguments);
+    let read = |name| fs::read_to_string(folder.join(name)).unwrap();
+    (read("own.csr"), read("own.key"))
+}
+
+fn orders(participant: &str) -> String {
+    format!("/participants/{participant}/certificates")
+}
+
+fn order(request: &str) -> Value {
+    json!({ "certificateRequest": request, "reason": "its first one" })
+}
+
+/// What a client with this certificate is answered when it asks for a party in this name; none without a connection.
+async fn outcome(world: &World, tls: &FspTls, source: &str) -> Option<u16> {
+    let http = HttpClient::with_tls(SOON, tls.client().unwrap());
+    let hub: BaseUrl = world.host.url("fsps").unwrap().parse().unwrap();
+    let mut headers = HeaderMap::new();
+    let media = "application/vnd.interoperability.parties+json;version=1.1";
+    for (name, value) in [
+        ("accept", media),
+        ("content-type", media),
+        ("date", "Tue, 15 Nov 2044 08:12:31 GMT"),
+        ("fspiop-source", source),
+    ] {
+        headers.insert(name, HeaderValue::from_str(value).unwrap());
+    }
+    let uri = hub.join("/parties/MSISDN/27710000000").unwrap();
+    let answer = http.send(Method::GET, uri, headers, Bytes::new()).await;
+    answer.ok().map(|answer| answer.status.as_u16())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ordered_certificate_speaks_for_its_participant_alone() {
+    let (world, pki, office) = world().await;
+    let folder = tempfile::tempdir().unwrap();
+    // It asks to be another participant, and an authority.
+    let more = ["-addext", "basicConstraints=critical,CA:TRUE"];
+    let (request, key) = requested(folder.path(), &format!("/CN={PAYEE}"), &more);
+    let path = orders(PAYER);
+    let said = office.post("maya", &path, &order(&request)).await.unwrap();
+    assert_eq!(said.status, 201, "{said:?}");
+    let approval = format!("{path}/{}/approval", said.body["id"].as_str().unwrap());
+    let decision = json!({ "decision": "APPROVE" });
+    let own = office.post("maya", &approval, &decision).await.unwrap();
+    assert_eq!(own.problem(), "maker-is-checker", "{own:?}");
+    assert_eq!(
+        office.get("chris", &path).await.unwrap()["items"],
+        json!([])
+    );
+    let said = office.post("chris", &approval, &decision).await.unwrap();
+    assert_eq!(
+        (said.status, &said.body["state"]),
+        (200, &json!("APPROVED")),
+        "{said:?}"
+    );
+    let again = office.post("chris", &approval, &decision).await.unwrap();
+    assert_eq!(again.problem(), "already-decided", "{again:?}");
+    let listed = office.get("chris", &path).await.unwrap();
+    let issued = listed["items"][0]["certificate"].as_str().unwrap();
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+    // As openssl reads it.
+    let file = folder.path().join("issued.pem");
+    fs::write(&file, issued).unwrap();
+    let authority = world.scheme.path().join("tls/authority.pem");
+    let authority = authority.to_str().unwrap();
+    openssl(
+        folder.path(),
+        &[
+            "verify",
+            "-purpose",
+            "sslclient",
+            "-CAfile",
+            authority,
+            "issued.pem",
+        ],
+    );
+    let shown = Command::new("openssl")
+        .args(["x509", "-noout", "-text", "-in"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.contains(&format!("Subject: CN = {PAYER}"))
+            || shown.contains(&format!("Subject: CN={PAYER}")),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("CA:FALSE") && !shown.contains(PAYEE),
+        "{shown}"
+    );
+    // The operator has the listener trust the authority.
+    let tls = FspTls {
+        certificate: issued.to_owned(),
+        key,
+        ca: pki.authority.certificate(),
+    };
+    assert_eq!(outcome(&world, &tls, PAYER).await, None);
+    let trusted = world.scheme.tls_file("ca.pem");
+    let both = fs::read_to_string(&trusted).unwrap() + &fs::read_to_string(authority).unwrap();
+    fs::write(&trusted, both).unwrap();
+    until("the authority is trusted", SOON, async || {
+        let outcome = outcome(&world, &tls, PAYER).await;
+        Ok(if outcome == Some(202) {
+            Ok(())
+        } else {
+            Err(format!("{outcome:?}"))
+        })
+    })
+    .await
+    .unwrap();
+    assert_eq!(outcome(&world, &tls, PAYEE).await, Some(400));
+    let log = world.host.log();
+    assert!(!log.contains("PRIVATE KEY"), "{log}");
+    world.host.nothing_failed().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_certificate_requests_change_nothing() {
+    let (mut world, _, office) = world().await;
+    let folder = tempfile::tempdir().unwrap();
+    let (good, _) = requested(folder.path(), "/CN=x", &[]);
+    let (other, _) = requested(folder.path(), "/CN=y", &[]);
+    // The beginning of one, and the signature of another one.
+    let (middle, whole) = (good.len() / 2, good.len());
+    let mixed = format!(
+        "{}{}",
+        &good[..middle],
+        &other[other.len() - (whole - middle)..]
+    );
+    openssl(
+        folder.path(),
+        &[
+            "req", "-new", "-newkey", "rsa:1024", "-nodes", "-keyout", "w.key", "-out", "w.csr",
+            "-subj", "/CN=x",
+        ],
+    );
+    let weak = fs::read_to_string(folder.path().join("w.csr")).unwrap();
+    for (request, problem) in [
+        (mixed, "certificate-request-invalid"),
+        (weak, "certificate-request-invalid"),
+        ("nonsense".to_owned(), "certificate-request-invalid"),
+        (format!("{good}{other}"), "certificate-request-invalid"),
+        ("x".repeat(16_385), "malformed"),
+        (String::new(), "malformed"),
+    ] {
+        let said = office
+            .post("maya", &orders(PAYER), &order(&request))
+            .await
+            .unwrap();
+        assert_eq!(said.problem(), problem, "{request}: {said:?}");
+    }
+    let waiting = office.get("chris", "/certificates/pending").await.unwrap();
+    assert_eq!(waiting["items"], json!([]));
+    // The authority is the same after a restart.
+    let authority = world.scheme.path().join("tls/authority.pem");
+    let before = fs::read_to_string(&authority).unwrap();
+    world.host.kill().unwrap();
+    world.host.restart().unwrap();
+    assert_eq!(fs::read_to_string(&authority).unwrap(), before);
+    let office = Office::of(&world.scheme, &world.host, &["maya", "chris"]).unwrap();
+    let said = office
+        .post("maya", &orders(PAYER), &order(&good))
+        .await
+        .unwrap();
+    assert_eq!(said.status, 201, "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_without_an_authority_issues_nothing() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_operators(World::APPLICANTS).unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let office = Office::of(&world.scheme, &world.host, &["maya"]).unwrap();
+    let said = office
+        .post("maya", &orders(PAYER), &order("x"))
+        .await
+        .unwrap();
+    assert_eq!(said.problem(), "authority-not-set", "{said:?}");
+}
