@@ -104,6 +104,21 @@ fn bring(
     marked.map_err(io_of(to))
 }
 
+/// End all sessions and personal tokens: some may have been ended since the backup. A backup of an older layout has
+/// none.
+async fn end_credentials(database: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let tables: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'credentials'",
+    )
+    .fetch_one(&mut *database)
+    .await?;
+    if tables > 0 {
+        let ended = sqlx::query("DELETE FROM credentials");
+        ended.execute(database).await?;
+    }
+    Ok(())
+}
+
 /// Mark the database as restored, with the last turn of the backup.
 async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
     let sqlite = sqlite_of(path);
@@ -147,6 +162,7 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
         let rows = marked.rows_affected();
         assert!(rows == 1, "the mark `{key}` is in {rows} rows");
     }
+    end_credentials(&mut marking).await.map_err(&sqlite)?;
     marking.commit().await.map_err(&sqlite)?;
     connection.close().await.map_err(sqlite)
 }

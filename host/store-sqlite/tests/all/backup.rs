@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
 use rialto_store_sqlite::backup::{self, BackupError};
-use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore};
+use rialto_store_sqlite::{Credential, CredentialKind, FlushPolicy, OpenError, SqliteStore};
 use rialto_store_suite::model::Model;
 
 use crate::retention::{self, FEW, Folders, HOUR};
@@ -110,6 +111,33 @@ fn a_restored_store_reuses_no_number() {
     // Of a backup of the restored one it is told how often that was.
     let again = take(&at("restored"), &at("again")).unwrap();
     assert_eq!((again.lsn, again.restored), (2, 1));
+}
+
+#[test]
+fn no_session_or_token_is_restored() {
+    let outer = rialto_files::temporary_folder().unwrap();
+    let at = |name: &str| outer.path().join(name);
+    let store = SqliteStore::open(&at("store")).unwrap();
+    store.recover().unwrap();
+    let token = Credential {
+        id: "one".to_owned(),
+        hash: [1; 32],
+        kind: CredentialKind::Token,
+        operator: "anna".to_owned(),
+        person: "anna".to_owned(),
+        subject: None,
+        label: "a script".to_owned(),
+        roles: None,
+        made: Timestamp(1),
+        expires: Timestamp(u64::MAX >> 1),
+    };
+    store.add_credential(&token).unwrap();
+    take(&at("store"), &at("backup")).unwrap();
+    // It may be ended after the backup, and must not come back.
+    restore(&at("backup"), &at("restored")).unwrap();
+    let restored = SqliteStore::open(&at("restored")).unwrap();
+    assert_eq!(restored.credentials().unwrap(), []);
+    assert_eq!(store.credentials().unwrap(), [token]);
 }
 
 #[test]

@@ -208,6 +208,7 @@ impl World for Fake {
         self.scheme.get_or_insert_with(|| Scheme {
             name: "test".to_owned(),
             hub: "Hub".to_owned(),
+            authentication: "none".to_owned(),
             currencies: vec![Currency {
                 code: "USD".to_owned(),
                 scale: 2,
