@@ -1,17 +1,16 @@
 //! Ranges of IP addresses in the notation of CIDR (RFC 4632, RFC 4291).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
+
+use ipnet::IpNet;
 
 /// Bits of an IPv6 address before the IPv4 address that it maps.
 const MAPPED_BITS: u8 = 96;
 
-/// A range of addresses: all that have the first bits of one.
+/// A range of addresses: all that have the first bits of one. An IPv4-mapped address is one of IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    first: IpAddr,
-    bits: u8,
-}
+pub struct Range(IpNet);
 
 /// A text that is no range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,11 +29,11 @@ impl FromStr for Range {
     }
 }
 
-/// A range of its text. A range of IPv4-mapped addresses is one of IPv4.
+/// Addresses are read as the standard library does: without leading zeros, which some take for octal digits.
 fn read(text: &str) -> Option<Range> {
     let (first, bits) = text.split_once('/')?;
     let first: IpAddr = first.parse().ok()?;
-    if bits.is_empty() || !bits.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !bits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let mut bits: u8 = bits.parse().ok()?;
@@ -42,32 +41,14 @@ fn read(text: &str) -> Option<Range> {
     if first.is_ipv6() && canonical.is_ipv4() {
         bits = bits.checked_sub(MAPPED_BITS)?;
     }
-    let bits_max = match canonical {
-        IpAddr::V4(_) => Ipv4Addr::BITS,
-        IpAddr::V6(_) => Ipv6Addr::BITS,
-    };
-    (u32::from(bits) <= bits_max).then_some(Range {
-        first: canonical,
-        bits,
-    })
+    IpNet::new(canonical, bits).ok().map(Range)
 }
 
 impl Range {
-    /// Whether an address is in it. An IPv4-mapped address is one of IPv4.
+    /// Whether an address is in it.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        let differ = match (self.first, address.to_canonical()) {
-            (IpAddr::V4(first), IpAddr::V4(address)) => {
-                let differ = first.to_bits() ^ address.to_bits();
-                differ.leading_zeros()
-            }
-            (IpAddr::V6(first), IpAddr::V6(address)) => {
-                let differ = first.to_bits() ^ address.to_bits();
-                differ.leading_zeros()
-            }
-            _ => return false,
-        };
-        differ >= u32::from(self.bits)
+        self.0.contains(&address.to_canonical())
     }
 }
 

@@ -143,6 +143,10 @@ pub fn read(
         taken,
         now,
     } = measure;
+    // The hub's key signs what leaves in the hub's name.
+    if source == scheme.hub {
+        return (subject, Err(not_a_participant(&source)));
+    }
     let judge = Judge {
         keys,
         memory,

@@ -157,6 +157,20 @@ fn a_proven_sender_sends_in_its_own_name_only() {
     }
 }
 
+/// The hub signs what leaves in its name, forwarded messages too. Here senders prove nothing.
+#[test]
+fn nobody_sends_in_the_hubs_name() {
+    let body = json!({ "errorInformation": { "errorCode": "3204", "errorDescription": "no" } });
+    let path = "/parties/MSISDN/1/error";
+    let forged = Call::new("refuseParty", "PUT", path, "Hub")
+        .parameter("Type", "MSISDN")
+        .parameter("ID", "1")
+        .body(&body);
+    let refusal = forged.read().1.unwrap_err();
+    assert_eq!(refusal.code, "3200");
+    assert!(refusal.description.contains("Hub is not a participant"));
+}
+
 #[test]
 fn unknown_sender_is_refused_at_once() {
     let said_by = |source: &str| {
@@ -165,7 +179,7 @@ fn unknown_sender_is_refused_at_once() {
         super::said_by(source, |fsp| fsp == "payerfsp", inbound.unwrap())
     };
     assert!(matches!(said_by("payerfsp"), Ok(Inbound::QueryTransfer(_))));
-    for mistyped in ["payerfps", "PayerFSP", "Hub"] {
+    for mistyped in ["payerfps", "PayerFSP"] {
         let refused = said_by(mistyped).unwrap_err();
         assert_eq!(refused.code, "3200");
         let words = format!("header FSPIOP-Source: {mistyped} is not a participant");
