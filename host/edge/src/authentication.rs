@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
-use rialto_tls::{ClientCertificate, Unproven};
+use rialto_tls::{ClientCertificate, Identity, Unproven};
 use rialto_tokens::{Invalid, Thumbprint};
 
 use crate::credentials::Presented;
@@ -47,8 +47,9 @@ pub enum Authentication {
 pub struct Certified(pub Arc<ClientCertificate>);
 
 /// Whom a connection's certificate proves.
+#[derive(Clone)]
 struct Certificate {
-    name: Arc<str>,
+    identity: Identity,
     thumbprint: Thumbprint,
 }
 
@@ -58,6 +59,8 @@ pub(crate) struct Sender {
     pub caller: Option<wit::Caller>,
     /// The certificate of the connection, if certificates are needed.
     pub certificate: Option<Thumbprint>,
+    /// The certificate on which it depends who the sender is: also that of a token which is bound to one.
+    pub proof: Option<Identity>,
 }
 
 /// Why a request is refused before its turn.
@@ -112,14 +115,21 @@ impl Authentication {
         let thumbprint = certificate
             .as_ref()
             .map(|certificate| certificate.thumbprint);
-        let name = if is_open || !self.needs_token() {
-            certificate.map(|certificate| certificate.name)
-        } else {
-            Some(token_name(self, head, tokens, certificate).await?)
-        };
+        if is_open || !self.needs_token() {
+            let proof = certificate.map(|certificate| certificate.identity);
+            return Ok(Sender {
+                caller: proof.as_ref().map(|proof| client(&proof.name)),
+                certificate: thumbprint,
+                proof,
+            });
+        }
+        // A token that names a certificate is of no use without it, also where none is needed.
+        let shown = certificate.clone().or_else(|| proven(head).ok());
+        let name = token_name(self, head, tokens, (certificate, shown.as_ref())).await?;
         Ok(Sender {
-            caller: name.as_deref().map(client),
+            caller: Some(client(&name)),
             certificate: thumbprint,
+            proof: shown.map(|shown| shown.identity),
         })
     }
 
@@ -128,11 +138,15 @@ impl Authentication {
         if !self.needs_certificate() {
             return Ok(None);
         }
-        let certificate = proven(head).map_err(|unproven| Refusal {
-            violation: violation(ViolationKind::Missing, CERTIFICATE, unproven.to_string()),
-            status: RefusalStatus::Unauthorized(CERTIFICATE_CHALLENGE),
-        })?;
-        Ok(Some(certificate))
+        proven(head).map(Some).map_err(not_proven)
+    }
+}
+
+/// The refusal of a request whose connection's certificate proves nothing.
+pub(crate) fn not_proven(unproven: Unproven) -> Refusal {
+    Refusal {
+        violation: violation(ViolationKind::Missing, CERTIFICATE, unproven.to_string()),
+        status: RefusalStatus::Unauthorized(CERTIFICATE_CHALLENGE),
     }
 }
 
@@ -143,12 +157,13 @@ fn client(name: &str) -> wit::Caller {
     }
 }
 
-/// The name that a request's token proves, which must be the certificate's if there is one.
+/// The name that a request's token proves, which must be that of the needed certificate, if there is one. The token may be
+/// bound to the one that was shown.
 async fn token_name(
     authentication: Authentication,
     head: &Parts,
     tokens: Option<&Tokens>,
-    certificate: Option<Certificate>,
+    (certificate, shown): (Option<Certificate>, Option<&Certificate>),
 ) -> Result<Arc<str>, Refusal> {
     let presented: Option<&Presented> = head.extensions.get();
     let token = match presented.map_or(Ok(None), Presented::token) {
@@ -157,13 +172,8 @@ async fn token_name(
         Err(invalid) => return Err(invalid_token(invalid)),
     };
     let tokens = tokens.ok_or_else(unknown)?;
-    // A token that names a certificate is of no use without it, also where none is needed.
-    let shown = match &certificate {
-        Some(certificate) => Some(certificate.thumbprint),
-        None => proven(head).ok().map(|certificate| certificate.thumbprint),
-    };
     let bound = Bound {
-        certificate: shown.as_ref(),
+        certificate: shown.map(|shown| &shown.thumbprint),
         is_required: authentication.needs_certificate(),
     };
     let claims = tokens.claims(token, bound).await;
@@ -171,7 +181,7 @@ async fn token_name(
         Denied::Invalid(invalid) => invalid_token(invalid),
         Denied::Unknown => unknown(),
     })?;
-    if certificate.is_some_and(|certificate| certificate.name != claims.name) {
+    if certificate.is_some_and(|certificate| certificate.identity.name != claims.name) {
         return Err(invalid_token(Invalid::CertificateName));
     }
     Ok(claims.name.clone())
@@ -204,10 +214,10 @@ fn unknown() -> Refusal {
 fn proven(head: &Parts) -> Result<Certificate, Unproven> {
     let certified: Option<&Certified> = head.extensions.get();
     let Certified(certificate) = certified.ok_or(Unproven::None)?;
-    let name = certificate.identity()?.name;
+    let identity = certificate.identity()?;
     let thumbprint = certificate.thumbprint().ok_or(Unproven::None)?;
     Ok(Certificate {
-        name,
+        identity,
         thumbprint: Thumbprint(*thumbprint),
     })
 }

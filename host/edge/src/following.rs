@@ -4,6 +4,7 @@
 //! A request passes only by an answer that is at most a second old. Nobody is asked while no requests come.
 
 mod known;
+mod names;
 mod waiting;
 
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use tokio::time::MissedTickBehavior;
 
 use crate::contained;
 pub(crate) use known::{KnownNames, is_recent};
+pub use names::Keeper;
+pub(crate) use names::Names;
 pub(crate) use waiting::Waiting;
 
 #[cfg(test)]
@@ -46,7 +49,7 @@ pub(crate) trait Followed: Send + Sync + 'static {
     type Question: Send + 'static;
 
     /// The beginning of a log line about a failure.
-    const TROUBLE: &'static str;
+    fn trouble(&self) -> &'static str;
 
     /// Those who wait for answers.
     fn waiting(&self) -> &Waiting;
@@ -99,7 +102,7 @@ fn spawn<F: Followed>(
         let outcome = followed.ask(question).await;
         drop(permit);
         if let Err(error) = outcome {
-            log(F::TROUBLE, &mut logged.lock(), &error);
+            log(followed.trouble(), &mut logged.lock(), &error);
         }
         // Those who wait look again, and ask again after a failure.
         followed.waiting().answered();

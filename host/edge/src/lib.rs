@@ -20,6 +20,7 @@ pub mod pace;
 mod page;
 pub mod peers;
 pub mod refusals;
+pub mod revocations;
 pub mod server;
 pub mod service;
 pub mod sources;
@@ -38,6 +39,7 @@ pub use outbound::{
 pub use pace::{Pace, Paced};
 pub use peers::PeerAddress;
 pub use refusals::{Refusals, Refused};
+pub use revocations::Revocations;
 pub use server::{Accepting, Admitted, Listener, ServerLimits};
 pub use service::{Service, ServiceLimits};
 pub use sources::Sources;

@@ -38,6 +38,7 @@ use crate::found::FoundApis;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
 use crate::refusals::Refusals;
+use crate::revocations::Revocations;
 use crate::sources::Sources;
 use crate::spans::{Open, trace_of};
 use crate::tokens::Tokens;
@@ -89,6 +90,8 @@ pub struct Service {
     tokens: Option<Arc<Tokens>>,
     /// Knows from which addresses clients may send.
     sources: Option<Arc<Sources>>,
+    /// Knows which client certificates are revoked.
+    revocations: Option<Arc<Revocations>>,
     /// Knows which operators may do what.
     authorizer: Option<Arc<dyn Authorizer>>,
     metrics: Arc<Metrics>,
@@ -117,6 +120,7 @@ impl Service {
             own: None,
             tokens: None,
             sources: None,
+            revocations: None,
             authorizer: None,
             metrics,
             spans,
@@ -145,6 +149,14 @@ impl Service {
     #[must_use]
     pub fn with_sources(mut self, sources: Arc<Sources>) -> Self {
         self.sources = Some(sources);
+        self
+    }
+
+    /// Refuse requests whose connection has shown a certificate that these know as revoked. Without this, only the
+    /// listeners' revocation lists count.
+    #[must_use]
+    pub fn with_revocations(mut self, revocations: Arc<Revocations>) -> Self {
+        self.revocations = Some(revocations);
         self
     }
 
@@ -295,6 +307,9 @@ impl Service {
         let is_open = operation(api, head).is_some_and(|operation| operation.is_open);
         let tokens = self.tokens.as_deref();
         let sender = api.authentication.sender(head, tokens, is_open).await?;
+        if let (Some(revocations), Some(proof)) = (&self.revocations, &sender.proof) {
+            revocations.admit(proof).await?;
+        }
         if let (Some(sources), Some(caller)) = (&self.sources, &sender.caller) {
             let PeerAddress(address) = PeerAddress::of(&head.extensions);
             sources.admit(&caller.name, address).await?;

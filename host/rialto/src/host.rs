@@ -11,8 +11,8 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, ServerLimits, Service,
-    ServiceLimits, Sources, Tokens,
+    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, Revocations, ServerLimits,
+    Service, ServiceLimits, Sources, Tokens,
 };
 use rialto_engine::Recovery;
 use rialto_engine::threads::Threads;
@@ -35,6 +35,7 @@ use crate::audit::Audit;
 use crate::authorization::CurrentAuthorizer;
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
+use crate::clients;
 use crate::disk::{self, Disk};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
@@ -44,12 +45,10 @@ use crate::releases::Releases;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
-use crate::sources::CurrentSourceKeeper;
 use crate::spans::{Exporting, TurnSpans};
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
 use crate::tls::{ExpiryCollector, HostTls, operators_certificate};
-use crate::tokens::CurrentIssuer;
 
 /// The default number of worker threads for each core. A turn that waits for a lock, reads from the disk or
 /// runs a slow component blocks its thread, and with one thread for each core the cores would idle. As many
@@ -115,6 +114,8 @@ pub struct Shared {
     pub tokens: Arc<Tokens>,
     /// The addresses from which clients may send.
     pub sources: Arc<Sources>,
+    /// The client certificates that are revoked.
+    pub revocations: Arc<Revocations>,
 }
 
 /// A running host. Dropping it without `stop` is like a crash.
@@ -250,6 +251,7 @@ impl Host {
             refusals: Arc::default(),
             tokens: Arc::default(),
             sources: Arc::default(),
+            revocations: Arc::default(),
         });
         let exporting = match (telemetry, &shared.spans) {
             (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
@@ -267,13 +269,8 @@ impl Host {
         // Before any client can send: components must remember each key, in case it is lost later.
         telling.look();
         handle.spawn(telling.follow(stop.subscribe()));
-        let issuer = CurrentIssuer::new(shared.engine.clone(), shared.runtime.clone());
-        let tokens = shared.tokens.clone();
-        handle.spawn(tokens.follow(Arc::new(issuer), stop.subscribe()));
         handle.spawn(access.follow(stop.subscribe()));
-        let keeper = CurrentSourceKeeper::new(shared.engine.clone(), shared.runtime.clone());
-        let sources = shared.sources.clone();
-        handle.spawn(sources.follow(Arc::new(keeper), stop.subscribe()));
+        clients::follow(&shared, handle, &stop);
         keys.watch(handle, stop.subscribe());
         tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
@@ -432,6 +429,7 @@ impl Host {
         )
         .with_tokens(shared.tokens.clone())
         .with_sources(shared.sources.clone())
+        .with_revocations(shared.revocations.clone())
         .with_authorizer(Arc::new(CurrentAuthorizer::new(
             shared.engine.clone(),
             shared.runtime.clone(),

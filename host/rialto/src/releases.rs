@@ -55,6 +55,7 @@ use crate::calls::Offering;
 use crate::located::located;
 use crate::ops::reserved;
 use crate::plan;
+use crate::revocations;
 use crate::sources;
 use crate::spec;
 use crate::tokens;
@@ -233,6 +234,7 @@ impl Releases {
         tokens::check(&release, &scheme).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         authorization::authorizer(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         sources::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+        revocations::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         Ok(release)
     }
 }

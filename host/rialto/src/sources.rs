@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, ensure};
 use rialto_components::release::{Member, Release};
 use rialto_components::runtime::Runtime;
-use rialto_edge::following::AskError;
-use rialto_edge::sources::{Ranges, SourceKeeper};
+use rialto_edge::following::{AskError, Keeper};
+use rialto_edge::sources::Ranges;
 use rialto_engine::{Engine, Name};
 use serde::Deserialize;
 use serde_json::json;
@@ -80,8 +80,8 @@ impl CurrentSourceKeeper {
     }
 }
 
-impl SourceKeeper for CurrentSourceKeeper {
-    async fn ranges(&self, clients: &[Arc<str>]) -> Result<HashMap<Arc<str>, Ranges>, AskError> {
+impl Keeper<Ranges> for CurrentSourceKeeper {
+    async fn values(&self, clients: &[Arc<str>]) -> Result<HashMap<Arc<str>, Ranges>, AskError> {
         let asked = self.ask(clients).await;
         asked.map_err(|error| AskError(format!("{error:#}")))
     }

@@ -32,6 +32,7 @@ const WARN_EVERY: Duration = Duration::from_secs(24 * 3600);
 fn of_listener(
     name: &str,
     listener: &Listener,
+    operator: &Operator,
     folder: &Path,
 ) -> anyhow::Result<Option<Arc<ListenerTls>>> {
     let Some(tls) = &listener.tls else {
@@ -48,7 +49,10 @@ fn of_listener(
     } else {
         ClientCertificates::Optional
     };
-    let read = ListenerTls::read(files(tls, folder), protocol, clients);
+    let mut files = files(tls, folder);
+    let own = operator.certificates.as_ref();
+    files.own_authority = own.map(|own| own.authority.from_folder(folder));
+    let read = ListenerTls::read(files, protocol, clients);
     let read = read.with_context(|| format!("`tls` of the listener `{name}`"))?;
     Ok(Some(Arc::new(read)))
 }
@@ -70,6 +74,7 @@ fn files(tls: &Tls, folder: &Path) -> ListenerFiles {
             .authorities_of_one()
             .map(|(name, one)| (name.to_owned(), of(one)))
             .collect(),
+        own_authority: None,
     }
 }
 
@@ -133,7 +138,7 @@ impl HostTls {
     pub fn read(operator: &Operator, folder: &Path) -> anyhow::Result<Arc<Self>> {
         let mut listeners = BTreeMap::new();
         for (name, listener) in &operator.listeners {
-            if let Some(tls) = of_listener(name.as_str(), listener, folder)? {
+            if let Some(tls) = of_listener(name.as_str(), listener, operator, folder)? {
                 listeners.insert(name.to_string(), tls);
             }
         }

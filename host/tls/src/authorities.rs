@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
@@ -14,12 +15,17 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 use crate::client_certificate::{Identity, Unproven};
 use crate::files::{self, AuthorityFiles, BadTls, ListenerFiles};
 
+/// No revocation list tells of the certificate.
+const UNLISTED: Error = Error::InvalidCertificate(CertificateError::UnknownRevocationStatus);
+
 /// The verifiers of clients' certificates.
 #[derive(Debug)]
 pub(crate) struct Authorities {
     /// Any of the authorities: for the handshake.
     pub handshake: Arc<dyn ClientCertVerifier>,
     any_name: Option<Arc<dyn ClientCertVerifier>>,
+    /// The host's own authority, if it is among those for any name.
+    own: Option<Arc<dyn ClientCertVerifier>>,
     one_name: BTreeMap<String, Arc<dyn ClientCertVerifier>>,
 }
 
@@ -67,6 +73,7 @@ impl Authorities {
             Ok::<_, BadTls>(verifier)
         };
         let any_name = files.clients.as_ref().map(&mut read).transpose()?;
+        let own = own(files, provider)?;
         let mut one_name = BTreeMap::new();
         for (name, files) in &files.clients_of {
             one_name.insert(name.clone(), read(files)?);
@@ -90,6 +97,7 @@ impl Authorities {
         Ok(Some(Self {
             handshake,
             any_name,
+            own,
             one_name,
         }))
     }
@@ -106,12 +114,42 @@ impl Authorities {
         if matches!(any, Some(Ok(_))) {
             return Ok(identity);
         }
+        // The host's own authority has no revocation list: whoever keeps its certificates tells which are revoked.
+        let is_unlisted = matches!(&any, Some(Err(error)) if *error == UNLISTED);
+        if is_unlisted && matches!(self.own.as_ref().map(&verified), Some(Ok(_))) {
+            return Ok(identity);
+        }
         match (self.one_name.get(&*identity.name).map(verified), any) {
             (Some(Ok(_)), _) => Ok(identity),
             (Some(Err(error)), _) | (None, Some(Err(error))) => Err(unproven(&error)),
             (None, None | Some(Ok(_))) => Err(Unproven::Untrusted),
         }
     }
+}
+
+/// A verifier for certificates of the host's own authority, if the listener trusts it.
+fn own(
+    files: &ListenerFiles,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Option<Arc<dyn ClientCertVerifier>>, BadTls> {
+    let (Some(clients), Some(own)) = (&files.clients, &files.own_authority) else {
+        return Ok(None);
+    };
+    // The host makes it at its first start. No listener trusts it before.
+    if !own.exists() {
+        return Ok(None);
+    }
+    let trusted = files::roots(&clients.certificates)?.roots;
+    let mut own = files::roots(own)?;
+    own.roots.retain(|root| trusted.contains(root));
+    if own.is_empty() {
+        return Ok(None);
+    }
+    let authority = Authority {
+        roots: own,
+        revocations: Vec::new(),
+    };
+    authority.verifier(clients, provider).map(Some)
 }
 
 fn unproven(error: &Error) -> Unproven {
@@ -144,6 +182,7 @@ impl Identity {
         let not_after = u64::try_from(parsed.validity().not_after.timestamp());
         Ok(Self {
             name: name.into(),
+            serial: HEXLOWER.encode(parsed.raw_serial()).into(),
             not_after: not_after.map_err(|_| Unproven::Expired)?,
         })
     }

@@ -15,6 +15,10 @@ use crate::listener::ListenerTls;
 pub struct Identity {
     /// The subject's common name: printable ASCII.
     pub name: Arc<str>,
+    /// The certificate's serial number: hexadecimal digits in lower case, two for each byte. Issuers sign it, so the owner
+    /// of a certificate cannot make one with another number of it. The owner can change the thumbprint: an ECDSA
+    /// signature has a second form.
+    pub serial: Arc<str>,
     /// When it expires: UTC, seconds since 1970.
     pub not_after: u64,
 }

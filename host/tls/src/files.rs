@@ -30,6 +30,9 @@ pub struct ListenerFiles {
     pub clients: Option<AuthorityFiles>,
     /// Authorities that issue certificates in one name only, by that name.
     pub clients_of: BTreeMap<String, AuthorityFiles>,
+    /// The certificate of the host's own authority, PEM, if it has one. It counts where `clients` has it too. Its
+    /// certificates are in no revocation list.
+    pub own_authority: Option<PathBuf>,
 }
 
 /// The files of an authority that issues clients' certificates.
@@ -50,7 +53,8 @@ impl ListenerFiles {
             [Some(&*authority.certificates), revocations]
         });
         let own = [Some(&*self.certificate), Some(&*self.key)];
-        own.into_iter().chain(authorities).flatten().collect()
+        let own = own.into_iter().chain([self.own_authority.as_deref()]);
+        own.chain(authorities).flatten().collect()
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use data_encoding::BASE64;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, date_time_ymd,
@@ -84,6 +85,7 @@ impl Place {
                 revocations: None,
             }),
             clients_of: [].into(),
+            own_authority: None,
         }
     }
 
@@ -142,6 +144,81 @@ async fn thumbprint_is_the_hash_of_the_clients_own_certificate() {
     assert_eq!(certificate.thumbprint(), Some(&expected));
     let other = place.connected(place.issue("fsp", None)).await;
     assert_ne!(other.thumbprint(), Some(&expected));
+}
+
+/// The order of the curve P-256 (SEC 2, 2.4.2).
+const ORDER: [u8; 32] = [
+    0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
+];
+
+/// A DER value of up to 65,535 bytes.
+fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(content.len()).unwrap().to_be_bytes();
+    let mut value = match length {
+        [0, short @ 0..0x80] => vec![tag, short],
+        [0, long] => vec![tag, 0x81, long],
+        [high, low] => vec![tag, 0x82, high, low],
+    };
+    value.extend(content);
+    value
+}
+
+/// A positive DER integer.
+fn integer(number: &[u8]) -> Vec<u8> {
+    let first = number.iter().position(|byte| *byte != 0).unwrap();
+    let mut digits = number[first..].to_vec();
+    if digits[0] >= 0x80 {
+        digits.insert(0, 0);
+    }
+    der(2, &digits)
+}
+
+/// The other number for which an ECDSA signature is valid: the order less this one.
+fn other_form(number: &[u8]) -> Vec<u8> {
+    let first = number.iter().position(|byte| *byte != 0).unwrap();
+    let digits = &number[first..];
+    let mut padded = vec![0; ORDER.len() - digits.len()];
+    padded.extend(digits);
+    let mut borrow = 0;
+    let mut result = vec![0; ORDER.len()];
+    for at in (0..ORDER.len()).rev() {
+        let difference = i16::from(ORDER[at]) - i16::from(padded[at]) - borrow;
+        borrow = i16::from(difference < 0);
+        result[at] = u8::try_from(difference.rem_euclid(256)).unwrap();
+    }
+    result
+}
+
+/// The same certificate with the other form of its issuer's signature. Its owner can write that without the issuer's key.
+fn rewritten(certificate: &str) -> String {
+    let (_, pem) = x509_parser::pem::parse_x509_pem(certificate.as_bytes()).unwrap();
+    let parsed = pem.parse_x509().unwrap();
+    let signature = &parsed.signature_value.data;
+    // SEQUENCE, INTEGER r, INTEGER s; each is shorter than 128 bytes.
+    let r_end = 4 + usize::from(signature[3]);
+    let (r, s) = (&signature[4..r_end], &signature[r_end + 2..]);
+    let signature = der(0x30, &[integer(r), integer(&other_form(s))].concat());
+    let signed = parsed.tbs_certificate.as_ref();
+    let algorithm = der(
+        0x30,
+        &der(6, parsed.signature_algorithm.algorithm.as_bytes()),
+    );
+    let bits = der(3, &[&[0], &*signature].concat());
+    let whole = der(0x30, &[signed, &algorithm, &bits].concat());
+    let text = BASE64.encode(&whole);
+    format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+}
+
+#[tokio::test]
+async fn serial_number_stays_when_an_owner_writes_the_signature_in_another_form() {
+    let place = Place::new();
+    let (certificate, key) = place.issue("fsp", None);
+    let changed = rewritten(&certificate);
+    let usual = place.connected((certificate, key.clone())).await;
+    let changed = place.connected((changed, key)).await;
+    assert_eq!(changed.identity().unwrap(), usual.identity().unwrap());
+    assert_ne!(changed.thumbprint(), usual.thumbprint());
 }
 
 #[tokio::test]

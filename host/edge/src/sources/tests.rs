@@ -4,7 +4,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use std::time::Duration;
+
 use super::*;
+use crate::following::{AskError, NAMES_AT_ONCE};
 
 /// Longer than anything here takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,8 +27,8 @@ impl Memory {
     }
 }
 
-impl SourceKeeper for Memory {
-    async fn ranges(&self, clients: &[Arc<str>]) -> Result<HashMap<Arc<str>, Ranges>, AskError> {
+impl Keeper<Ranges> for Memory {
+    async fn values(&self, clients: &[Arc<str>]) -> Result<HashMap<Arc<str>, Ranges>, AskError> {
         assert!(!clients.is_empty() && clients.len() <= NAMES_AT_ONCE);
         self.asked.fetch_add(1, Ordering::Relaxed);
         if self.is_away.load(Ordering::Relaxed) {
@@ -43,7 +46,8 @@ impl SourceKeeper for Memory {
 fn following(memory: &Arc<Memory>) -> (Arc<Sources>, watch::Sender<bool>) {
     let (stop, stopped) = watch::channel(false);
     let sources = Arc::new(Sources::default());
-    tokio::spawn(sources.clone().follow(memory.clone(), stopped));
+    let (follower, memory) = (sources.clone(), memory.clone());
+    tokio::spawn(async move { follower.follow(memory, stopped).await });
     (sources, stop)
 }
 
@@ -103,13 +107,14 @@ async fn limits_begin_and_end_while_a_client_sends() {
 async fn nobody_passes_by_old_limits() {
     let memory = Arc::new(Memory::default());
     let (sources, _stop) = following(&memory);
-    let (client, address) = ("a".into(), "192.0.2.9".parse().unwrap());
+    let client = "a".into();
     assert_eq!(outcome(&sources, "a", "192.0.2.9").await, "passes");
     let asked = Instant::now();
     memory.is_away.store(true, Ordering::Relaxed);
-    assert_eq!(sources.look(&client, address, asked), Ok(true));
+    let look = |at| sources.limits.look(&client, at, |ranges| ranges.is_none());
+    assert_eq!(look(asked), Ok(true));
     let later = asked + Duration::from_millis(901);
-    assert_eq!(sources.look(&client, address, later), Err(client));
+    assert_eq!(look(later), Err(client.clone()));
     until(&sources, "192.0.2.9", "unknown").await;
     memory.is_away.store(false, Ordering::Relaxed);
     until(&sources, "192.0.2.9", "passes").await;

@@ -55,7 +55,9 @@ impl Tokens {
 impl<I: Issuer> Followed for Asking<I> {
     type Question = Question;
 
-    const TROUBLE: &'static str = "tokens: the component that issues them cannot be asked";
+    fn trouble(&self) -> &'static str {
+        "tokens: the component that issues them cannot be asked"
+    }
 
     fn waiting(&self) -> &Waiting {
         &self.tokens.waiting

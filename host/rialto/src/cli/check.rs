@@ -24,6 +24,7 @@ use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::out;
 use crate::releases::api_of;
+use crate::revocations;
 use crate::sign_in;
 use crate::signatures::OperatorKeys;
 use crate::sources;
@@ -200,6 +201,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = sources::keeper(&release) {
         return Ok(Err(of_all("bad-addresses", error.to_string())));
+    }
+    if let Err(error) = revocations::keeper(&release) {
+        return Ok(Err(of_all("bad-revocations", error.to_string())));
     }
     Ok(Ok(release))
 }

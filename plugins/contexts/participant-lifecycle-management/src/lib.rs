@@ -48,7 +48,8 @@ mod component {
     use crate::activation;
     use crate::api;
     use crate::bindings::exports::rialto::host::{
-        activation_handler, address_handler, http_handler, http_report_handler, settings_handler,
+        activation_handler, address_handler, http_handler, http_report_handler, revocation_handler,
+        settings_handler,
     };
     use crate::bindings::exports::rialto::participant_lifecycle_management::{
         get_liquidity_cover_history as cover_history,
@@ -65,6 +66,7 @@ mod component {
     };
     use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
     use crate::bindings::rialto::participant_lifecycle_management::participant_liquidity_threshold_exceeded as warned;
+    use crate::certificates::REVOKED;
     use crate::health;
     use crate::host::Host;
     use crate::liquidity;
@@ -95,6 +97,17 @@ mod component {
                 Some(address_handler::LimitedClient { name, ranges })
             };
             names.into_iter().filter_map(limited).collect()
+        }
+    }
+
+    impl revocation_handler::Guest for ParticipantLifecycleManagement {
+        fn revoked(names: Vec<String>) -> Vec<revocation_handler::RevokedClient> {
+            let revoked = |name: String| {
+                let certificates = REVOKED.get(&name)?.certificates;
+                let serials = certificates.into_iter().map(|one| one.serial).collect();
+                Some(revocation_handler::RevokedClient { name, serials })
+            };
+            names.into_iter().filter_map(revoked).collect()
         }
     }
 

@@ -76,6 +76,8 @@ kinds! {
     ChallengeUnknown 404 "challenge-unknown",
     /// No such application.
     ApplicationUnknown 404 "application-unknown",
+    /// The participant has no such certificate.
+    CertificateUnknown 404 "certificate-unknown",
     /// No such role.
     RoleUnknown 404 "role-unknown",
     /// The path does not take this method.

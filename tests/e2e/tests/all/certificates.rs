@@ -29,9 +29,6 @@ async fn world() -> (World, Arc<SchemePki>, Office) {
     let scheme = TestScheme::demo().unwrap();
     let pki = scheme.secure().unwrap();
     scheme.add_host_settings(TABLES).unwrap();
-    // The host's authority has no revocation list, so a listener with lists would not take its certificates.
-    let lists = "revocations = \"tls/revoked.pem\"\n";
-    scheme.replace("rialto.toml", lists, "").unwrap();
     let options = WorldOptions {
         pki: Some(pki.clone()),
         ..WorldOptions::default()
@@ -181,6 +178,32 @@ async fn ordered_certificate_speaks_for_its_participant_alone() {
     .await
     .unwrap();
     assert_eq!(outcome(&world, &tls, PAYEE).await, Some(400));
+    // A lost certificate is revoked by one operator; another one of the same participant goes on.
+    let serial = listed["items"][0]["serial"].as_str().unwrap();
+    let command = |words: &[&str]| world.host.cli(words).unwrap().success().unwrap();
+    let shown = command(&["participant", "certificates", PAYER, "--as", "chris"]);
+    assert!(
+        shown.contains(serial) && !shown.contains("REVOKED"),
+        "{shown}"
+    );
+    let revoke = ["participant", "revoke-certificate", PAYER, serial];
+    let why = ["--reason", "its key was stolen", "--as", "maya"];
+    let said = command(&[&revoke[..], &why].concat());
+    assert!(said.contains("is revoked"), "{said}");
+    let shown = command(&["participant", "certificates", PAYER, "--as", "chris"]);
+    assert!(shown.contains("by maya: its key was stolen"), "{shown}");
+    until("the certificate is refused", SOON, async || {
+        let outcome = outcome(&world, &tls, PAYER).await;
+        Ok(if outcome == Some(401) {
+            Ok(())
+        } else {
+            Err(format!("{outcome:?}"))
+        })
+    })
+    .await
+    .unwrap();
+    let other = pki.fsp(PAYER).unwrap();
+    assert_eq!(outcome(&world, &other, PAYER).await, Some(202));
     let log = world.host.log();
     assert!(!log.contains("PRIVATE KEY"), "{log}");
     world.host.nothing_failed().await.unwrap();

@@ -109,6 +109,22 @@ pub(in crate::cli) enum Participant {
         #[command(flatten)]
         asking: Asking,
     },
+    /// Show the certificates of a participant that the host's authority has issued, the oldest first
+    Certificates {
+        /// The participant's id.
+        id: Segment,
+        #[command(flatten)]
+        looking: Looking,
+    },
+    /// Revoke a certificate of a participant. It takes effect at once, and there is no way back
+    RevokeCertificate {
+        /// The participant's id.
+        id: Segment,
+        /// The certificate's serial number, as `participant certificates` shows it.
+        serial: Segment,
+        #[command(flatten)]
+        asking: Asking,
+    },
 }
 
 /// The word for no limit of addresses.
@@ -203,6 +219,10 @@ impl Participant {
             Self::List { state, looking } => list(state.as_deref(), &looking),
             Self::Show { id, looking } => show(&id, &looking),
             Self::Changes { id, looking } => changes(&id, &looking),
+            Self::Certificates { id, looking } => certificates(&id, &looking),
+            Self::RevokeCertificate { id, serial, asking } => {
+                revoke_certificate(&id, &serial, &asking)
+            }
             Self::Add(add) => add.run(),
             Self::Enable { id, asking } => asking.ask(
                 &format!("/participants/{id}/state-updates"),
@@ -348,6 +368,7 @@ fn changes(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
         let at = words::instant(of["at"].as_u64().unwrap_or_default());
         let by = &of["by"];
         let by = match by["maker"].as_str() {
+            Some(_) if by["checker"].is_null() => text(by, "maker"),
             Some(_) => format!("{}, decided by {}", text(by, "maker"), text(by, "checker")),
             None => by.to_string().replace(char::is_control, " "),
         };
@@ -356,6 +377,43 @@ fn changes(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
         format!("{n:>5}  {at}  {kind} {state}  by {by}  {why}")
     };
     Ok(print(&found, looking.json, "there are no changes", line)?)
+}
+
+fn certificates(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
+    let path = format!("/participants/{id}/certificates");
+    let found = items(&looking.at.client()?, &path, &[])?;
+    let line = |of: &Value| {
+        let until = words::instant(of["notAfter"].as_u64().unwrap_or_default());
+        let revocation = &of["revocation"];
+        let state = if revocation.is_null() {
+            format!("until {until}")
+        } else {
+            let at = words::instant(revocation["at"].as_u64().unwrap_or_default());
+            let (by, why) = (text(revocation, "by"), text(revocation, "reason"));
+            format!("REVOKED {at} by {by}: {why}")
+        };
+        format!("{}  {:<8}  {state}", text(of, "serial"), text(of, "key"))
+    };
+    Ok(print(
+        &found,
+        looking.json,
+        "there are no certificates",
+        line,
+    )?)
+}
+
+fn revoke_certificate(id: &Segment, serial: &Segment, asking: &Asking) -> anyhow::Result<u8> {
+    let path = format!("/participants/{id}/certificates/{serial}/revocation");
+    let body = json!({ "reason": asking.reason });
+    let revoked: Value = asking.at.client()?.post(&path, &body)?;
+    if asking.json {
+        out::json(&revoked)?;
+    } else {
+        out::line(format_args!(
+            "the certificate {serial} of {id} is revoked: within a second no request with it is accepted"
+        ))?;
+    }
+    Ok(0)
 }
 
 #[cfg(test)]

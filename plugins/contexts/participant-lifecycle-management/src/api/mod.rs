@@ -6,6 +6,7 @@ mod money;
 mod views;
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::certificates;
 use crate::decide::{self, Decision, Place};
 use crate::participants::{PARTICIPANTS, Participant};
 use crate::requests::Kind;
@@ -102,6 +103,18 @@ const OPERATIONS: [(&str, Does, Kind); 32] = [
     ("ApproveCertificate", Does::Decide, Kind::Certificate),
 ];
 
+/// The one change that is no request: it takes effect at once.
+const REVOKE_CERTIFICATE: &str = "RevokeCertificate";
+
+/// What a request changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    /// A request of a kind.
+    Request(Does, Kind),
+    /// A certificate, which is revoked.
+    Certificate,
+}
+
 /// Answers a request of an operator.
 #[must_use]
 pub fn answer(world: &mut dyn World, caller: &Caller, request: &Request) -> Answer {
@@ -128,7 +141,11 @@ pub fn answer(world: &mut dyn World, caller: &Caller, request: &Request) -> Answ
 
 /// Handles a request for a change. The role is checked first, so an operator without it does not even get a
 /// repeated answer.
-fn may_change(caller: &Caller, request: &Request) -> Result<(Does, Kind), Problem> {
+fn may_change(caller: &Caller, request: &Request) -> Result<Changes, Problem> {
+    if request.operation_id == REVOKE_CERTIFICATE {
+        caller.needs_one_of(&[Role::Maker, Role::Checker])?;
+        return Ok(Changes::Certificate);
+    }
     let (does, kind) = operation(request).ok_or_else(no_such_operation)?;
     let role = match does {
         Does::Submit => Role::Maker,
@@ -136,17 +153,22 @@ fn may_change(caller: &Caller, request: &Request) -> Result<(Does, Kind), Proble
         Does::List => Role::Reader,
     };
     caller.needs(role)?;
-    Ok((does, kind))
+    Ok(Changes::Request(does, kind))
 }
 
 fn change(
     world: &mut dyn World,
     caller: &Caller,
     request: &Request,
-    (does, kind): (Does, Kind),
+    changes: Changes,
 ) -> Result<Answer, Problem> {
-    let account = parameter(&request.path_parameters, "accountId");
     let body = request.body.as_deref().unwrap_or_default();
+    let Changes::Request(does, kind) = changes else {
+        let serial = parameter(&request.path_parameters, "serial").unwrap_or_default();
+        let of = (participant_of(request), serial);
+        return certificates::revoke(world, caller, of, bodies::read(body)?);
+    };
+    let account = parameter(&request.path_parameters, "accountId");
     if does == Does::Submit {
         let (reason, asked) = bodies::asked(kind, account, body)?;
         let maker = Maker {

@@ -47,6 +47,7 @@ impl Change for CertificateOrder {
             fingerprint: key.fingerprint,
             issued_at: world.now(),
             request: request.to_owned(),
+            revocation: None,
         };
         let id = id(&participant.participant, &certificate);
         CERTIFICATES.within(world).put(&id, &certificate);

@@ -1,6 +1,7 @@
 //! Documents to which a newer release has added members, after a rollback to this one.
 
 use crate::activation::{ACTIVATIONS, PISPS, facts};
+use crate::certificates::{CERTIFICATES, REVOKED};
 use crate::history::{CHANGES, broken};
 use crate::kinds::funds;
 use crate::participants::PARTICIPANTS;
@@ -47,6 +48,15 @@ fn participants_documents_keep_unknown_members_of_a_newer_release() {
     survives(
         &PENDING,
         r#"{"participant":"payerfsp","maker":"anna","madeAt":1,"request":"r"}"#,
+    );
+    survives(
+        &CERTIFICATES,
+        r#"{"serial":"01","certificate":"PEM","notAfter":1,"key":"P-256","fingerprint":"f","issuedAt":1,
+            "request":"r","revocation":{"by":"anna","at":1,"reason":"w"}}"#,
+    );
+    survives(
+        &REVOKED,
+        r#"{"certificates":[{"serial":"01","notAfter":1},{"serial":"02","notAfter":2}]}"#,
     );
     survives(&OPEN, r#"{"request":"r"}"#);
     survives(&WARNINGS, r#"{"warnedAt":1}"#);

@@ -2,6 +2,7 @@
 //! approved after its target has changed.
 
 mod applications;
+mod certificates;
 mod endpoints;
 mod funds;
 mod office;
