@@ -2,7 +2,7 @@
 //! authority's certificate once.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -37,24 +37,73 @@ pub fn open(
     Ok(Some(Arc::new(opened)))
 }
 
+/// Look whether the authority, if it was made, can be opened. It makes nothing.
+///
+/// # Errors
+/// As [`open`].
+pub fn check(operator: &Operator, scheme: &Path, keys: &Keys) -> anyhow::Result<()> {
+    let Some(wanted) = &operator.certificates else {
+        return Ok(());
+    };
+    let files = Files::of(wanted, scheme);
+    let there = files.are_there().context(PLACE)?;
+    if there {
+        read(wanted, &files, keys).context(PLACE)?;
+    }
+    Ok(())
+}
+
+/// The files of an authority.
+struct Files {
+    /// The reference of its key.
+    reference: PathBuf,
+    /// Its certificate, PEM.
+    certificate: PathBuf,
+}
+
+impl Files {
+    fn of(wanted: &Certificates, scheme: &Path) -> Self {
+        Self {
+            reference: wanted.reference.from_folder(scheme),
+            certificate: wanted.authority.from_folder(scheme),
+        }
+    }
+
+    /// Whether they are there; otherwise an authority may be made.
+    fn are_there(&self) -> anyhow::Result<bool> {
+        let Self {
+            reference,
+            certificate,
+        } = self;
+        ensure!(
+            reference.exists() || !certificate.exists(),
+            "{} is there, and the reference of its key in {} is not; restore that from a backup, or move the certificate away to have a new authority made",
+            certificate.display(),
+            reference.display()
+        );
+        Ok(reference.exists())
+    }
+}
+
 fn read_or_make(
     wanted: &Certificates,
     scheme: &Path,
     keys: &Keys,
     entropy: &dyn Entropy,
 ) -> anyhow::Result<ClientAuthority> {
-    let reference = wanted.reference.from_folder(scheme);
-    let certificate = wanted.authority.from_folder(scheme);
-    if !reference.exists() {
-        ensure!(
-            !certificate.exists(),
-            "{} is there, and the reference of its key in {} is not; restore that from a backup, or move the certificate away to have a new authority made",
-            certificate.display(),
-            reference.display()
-        );
-        make(wanted, (&reference, &certificate), keys, entropy)?;
+    let files = Files::of(wanted, scheme);
+    if !files.are_there()? {
+        make(wanted, &files, keys, entropy)?;
     }
-    let text = fs::read_to_string(&reference);
+    read(wanted, &files, keys)
+}
+
+fn read(wanted: &Certificates, files: &Files, keys: &Keys) -> anyhow::Result<ClientAuthority> {
+    let Files {
+        reference,
+        certificate,
+    } = files;
+    let text = fs::read_to_string(reference);
     let text = text.with_context(|| format!("reading {}", reference.display()))?;
     let reference_text = text.trim().to_owned();
     let (_, provider) = keys.attributes(HOST, &reference_text).with_context(|| {
@@ -69,7 +118,7 @@ fn read_or_make(
         "the key of {} is at the provider `{provider}`, and the document wants `{named}`",
         reference.display()
     );
-    let text = fs::read_to_string(&certificate);
+    let text = fs::read_to_string(certificate);
     let text = text.with_context(|| format!("reading {}", certificate.display()))?;
     let lifetime = Duration::from_millis(wanted.lifetime.millis());
     let authority = Authority::read(&text, lifetime);
@@ -84,10 +133,14 @@ fn read_or_make(
 /// is nowhere.
 fn make(
     wanted: &Certificates,
-    (reference, certificate): (&Path, &Path),
+    files: &Files,
     keys: &Keys,
     entropy: &dyn Entropy,
 ) -> anyhow::Result<()> {
+    let Files {
+        reference,
+        certificate,
+    } = files;
     let provider = wanted.provider.to_string();
     let made = keys.make_authority(&provider);
     let made = made.with_context(|| format!("the provider `{provider}` makes no key"))?;

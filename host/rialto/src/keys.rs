@@ -12,6 +12,7 @@ use rialto_manifest::Operator;
 use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
 use rialto_pkcs11::{Configuration, PinSource, Pkcs11, configuration};
 
+use crate::authority;
 use crate::hub_key;
 
 /// Open the providers of an operator's document in a scheme's folder, for components. A token or a service that is away
@@ -58,17 +59,16 @@ pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<
 }
 
 /// Look whether each token's module can be loaded and its token is there and takes the PIN, whether each service takes
-/// the credentials, and whether the reference of the hub's key opens one. It makes nothing.
+/// the credentials, and whether the references of the hub's key and of the authority's open one. It makes nothing.
 ///
 /// # Errors
 /// When one does not, with its name.
 pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
     let opened = Opened::of(operator, scheme)?;
     opened.check()?;
-    if operator.signatures.hub_key_provider.is_some() {
-        hub_key::check(operator, scheme, opened.keys(operator, scheme)?)?;
-    }
-    Ok(())
+    let keys = opened.keys(operator, scheme)?;
+    authority::check(operator, scheme, &keys)?;
+    hub_key::check(operator, scheme, keys)
 }
 
 #[derive(Default)]

@@ -14,7 +14,7 @@ use rialto_simulator::tls::FspTls;
 use rialto_tests::office::Office;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, binaries};
 use serde_json::{Value, json};
 
 /// Longer than any answer takes.
@@ -70,6 +70,19 @@ fn requested(folder: &Path, subject: &str, more: &[&str]) -> (String, String) {
     (read("own.csr"), read("own.key"))
 }
 
+/// The SHA-256 of the request's public key, as openssl and sha256sum see it.
+fn fingerprint(folder: &Path) -> String {
+    let pipe =
+        "openssl req -in own.csr -noout -pubkey | openssl pkey -pubin -outform DER | sha256sum";
+    let output = Command::new("sh")
+        .args(["-c", pipe])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split_whitespace().next().unwrap().to_owned()
+}
+
 fn orders(participant: &str) -> String {
     format!("/participants/{participant}/certificates")
 }
@@ -103,11 +116,22 @@ async fn ordered_certificate_speaks_for_its_participant_alone() {
     let folder = tempfile::tempdir().unwrap();
     // It asks to be another participant, and an authority.
     let more = ["-addext", "basicConstraints=critical,CA:TRUE"];
-    let (request, key) = requested(folder.path(), &format!("/CN={PAYEE}"), &more);
+    let (_, key) = requested(folder.path(), &format!("/CN={PAYEE}"), &more);
     let path = orders(PAYER);
-    let said = office.post("maya", &path, &order(&request)).await.unwrap();
-    assert_eq!(said.status, 201, "{said:?}");
-    let approval = format!("{path}/{}/approval", said.body["id"].as_str().unwrap());
+    let command = |words: &[&str]| world.host.cli(words).unwrap().success().unwrap();
+    let file = folder.path().join("own.csr");
+    let ask = ["participant", "order-certificate", PAYER];
+    let why = ["--reason", "its first one", "--as", "maya"];
+    let file = [file.to_str().unwrap()];
+    let id = command(&[&ask[..], &file, &why].concat());
+    let approval = format!("{path}/{}/approval", id.trim());
+    // The checker sees by what to compare the key with the participant.
+    let waiting = command(&["approve", "--as", "chris"]);
+    let fingerprint = fingerprint(folder.path());
+    assert!(
+        waiting.contains(&format!("a P-256 key with the SHA-256 {fingerprint}")),
+        "{waiting}"
+    );
     let decision = json!({ "decision": "APPROVE" });
     let own = office.post("maya", &approval, &decision).await.unwrap();
     assert_eq!(own.problem(), "maker-is-checker", "{own:?}");
@@ -180,7 +204,6 @@ async fn ordered_certificate_speaks_for_its_participant_alone() {
     assert_eq!(outcome(&world, &tls, PAYEE).await, Some(400));
     // A lost certificate is revoked by one operator; another one of the same participant goes on.
     let serial = listed["items"][0]["serial"].as_str().unwrap();
-    let command = |words: &[&str]| world.host.cli(words).unwrap().success().unwrap();
     let shown = command(&["participant", "certificates", PAYER, "--as", "chris"]);
     assert!(
         shown.contains(serial) && !shown.contains("REVOKED"),
@@ -246,6 +269,32 @@ async fn bad_certificate_requests_change_nothing() {
     }
     let waiting = office.get("chris", "/certificates/pending").await.unwrap();
     assert_eq!(waiting["items"], json!([]));
+    // What `rialto check` says of the authority while its reference is there, and of one without.
+    let check = |world: &World| {
+        let rialto = binaries::rialto().unwrap();
+        CliOutput::of(rialto, |c| {
+            c.arg("check").arg(world.scheme.path());
+        })
+        .unwrap()
+    };
+    check(&world).success().unwrap();
+    let reference = world.scheme.path().join("secrets/authority.reference");
+    let kept = fs::read_to_string(&reference).unwrap();
+    fs::write(&reference, "another\n").unwrap();
+    let refused = check(&world);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(
+        refused.said().contains("opens no key of the host"),
+        "{refused}"
+    );
+    fs::remove_file(&reference).unwrap();
+    let refused = check(&world);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(
+        refused.said().contains("restore that from a backup"),
+        "{refused}"
+    );
+    fs::write(&reference, kept).unwrap();
     // The authority is the same after a restart.
     let authority = world.scheme.path().join("tls/authority.pem");
     let before = fs::read_to_string(&authority).unwrap();

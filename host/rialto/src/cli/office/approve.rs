@@ -4,6 +4,7 @@ use anyhow::bail;
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use super::certificates;
 use super::{Looking, Segment, items, print, shown, text};
 use crate::client::{Client, HostRefused};
 use crate::out;
@@ -196,7 +197,7 @@ fn asked(request: &Value) -> String {
             }
             None => format!("{of} sends from everywhere"),
         },
-        "certificate" => format!("certificate for {of}"),
+        "certificate" => certificates::asked(&of, payload),
         _ => format!("{} of {of}", text(request, "kind")),
     }
 }
@@ -239,6 +240,10 @@ mod tests {
             (
                 "source-addresses",
                 "/participants/greenfsp/source-address-updates/r1/approval",
+            ),
+            (
+                "certificate",
+                "/participants/greenfsp/certificates/r1/approval",
             ),
         ] {
             let request = request(kind, json!({ "accountId": "USD" }));

@@ -6,6 +6,7 @@
 //! module only formats.
 
 mod approve;
+mod certificates;
 mod funds;
 mod participant;
 mod settlement;

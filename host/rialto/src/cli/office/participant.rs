@@ -1,9 +1,11 @@
 //! `rialto participant`.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::certificates;
 use super::{Asking, Bound, Looking, Segment, amount, cap, items, print, rows, shown, text};
 use crate::out;
 use crate::words;
@@ -116,7 +118,16 @@ pub(in crate::cli) enum Participant {
         #[command(flatten)]
         looking: Looking,
     },
-    /// Revoke a certificate of a participant. It takes effect at once, and there is no way back
+    /// Ask for a certificate for a participant, from the host's authority
+    OrderCertificate {
+        /// The participant's id, which becomes the certificate's name.
+        id: Segment,
+        /// The file with the participant's certificate request (PKCS #10), PEM.
+        request: PathBuf,
+        #[command(flatten)]
+        asking: Asking,
+    },
+    /// Revoke a certificate of a participant within a second. There is no way back
     RevokeCertificate {
         /// The participant's id.
         id: Segment,
@@ -219,9 +230,14 @@ impl Participant {
             Self::List { state, looking } => list(state.as_deref(), &looking),
             Self::Show { id, looking } => show(&id, &looking),
             Self::Changes { id, looking } => changes(&id, &looking),
-            Self::Certificates { id, looking } => certificates(&id, &looking),
+            Self::Certificates { id, looking } => certificates::list(&id, &looking),
+            Self::OrderCertificate {
+                id,
+                request,
+                asking,
+            } => certificates::order(&id, &request, &asking),
             Self::RevokeCertificate { id, serial, asking } => {
-                revoke_certificate(&id, &serial, &asking)
+                certificates::revoke(&id, &serial, &asking)
             }
             Self::Add(add) => add.run(),
             Self::Enable { id, asking } => asking.ask(
@@ -377,43 +393,6 @@ fn changes(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
         format!("{n:>5}  {at}  {kind} {state}  by {by}  {why}")
     };
     Ok(print(&found, looking.json, "there are no changes", line)?)
-}
-
-fn certificates(id: &Segment, looking: &Looking) -> anyhow::Result<u8> {
-    let path = format!("/participants/{id}/certificates");
-    let found = items(&looking.at.client()?, &path, &[])?;
-    let line = |of: &Value| {
-        let until = words::instant(of["notAfter"].as_u64().unwrap_or_default());
-        let revocation = &of["revocation"];
-        let state = if revocation.is_null() {
-            format!("until {until}")
-        } else {
-            let at = words::instant(revocation["at"].as_u64().unwrap_or_default());
-            let (by, why) = (text(revocation, "by"), text(revocation, "reason"));
-            format!("REVOKED {at} by {by}: {why}")
-        };
-        format!("{}  {:<8}  {state}", text(of, "serial"), text(of, "key"))
-    };
-    Ok(print(
-        &found,
-        looking.json,
-        "there are no certificates",
-        line,
-    )?)
-}
-
-fn revoke_certificate(id: &Segment, serial: &Segment, asking: &Asking) -> anyhow::Result<u8> {
-    let path = format!("/participants/{id}/certificates/{serial}/revocation");
-    let body = json!({ "reason": asking.reason });
-    let revoked: Value = asking.at.client()?.post(&path, &body)?;
-    if asking.json {
-        out::json(&revoked)?;
-    } else {
-        out::line(format_args!(
-            "the certificate {serial} of {id} is revoked: within a second no request with it is accepted"
-        ))?;
-    }
-    Ok(0)
 }
 
 #[cfg(test)]
