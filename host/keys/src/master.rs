@@ -87,13 +87,25 @@ impl MasterKeys {
     /// # Errors
     /// When one of them is missing or has another form, or when others can read its file.
     pub fn read(sources: &[MasterSource]) -> Result<Self, MasterError> {
+        Self::of(sources, true)
+    }
+
+    /// Read the master keys, and make no file.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and when the file of the first one is missing.
+    pub fn read_only(sources: &[MasterSource]) -> Result<Self, MasterError> {
+        Self::of(sources, false)
+    }
+
+    fn of(sources: &[MasterSource], makes_first: bool) -> Result<Self, MasterError> {
         if sources.is_empty() {
             return Err(MasterError::Missing);
         }
         let mut all = Vec::with_capacity(sources.len());
         for (at, source) in sources.iter().enumerate() {
             let bytes = match source {
-                MasterSource::File(path) => of_file(path, at == 0)?,
+                MasterSource::File(path) => of_file(path, makes_first && at == 0)?,
                 MasterSource::Variable(name) => {
                     let text = std::env::var(name).map(Zeroizing::new);
                     let text = text.map_err(|_| MasterError::NoVariable(name.clone()))?;

@@ -37,7 +37,18 @@ pub fn open(
     Ok(Some(Arc::new(opened)))
 }
 
-/// Look whether the authority, if it was made, can be opened. It makes nothing.
+/// Whether the operator's document names an authority, and it was made.
+///
+/// # Errors
+/// When its certificate is there and the reference of its key is not.
+pub fn is_made(operator: &Operator, scheme: &Path) -> anyhow::Result<bool> {
+    let wanted = operator.certificates.as_ref();
+    wanted.map_or(Ok(false), |wanted| {
+        Files::of(wanted, scheme).are_there().context(PLACE)
+    })
+}
+
+/// Look whether an authority that was made can be opened. It makes nothing.
 ///
 /// # Errors
 /// As [`open`].
@@ -45,12 +56,8 @@ pub fn check(operator: &Operator, scheme: &Path, keys: &Keys) -> anyhow::Result<
     let Some(wanted) = &operator.certificates else {
         return Ok(());
     };
-    let files = Files::of(wanted, scheme);
-    let there = files.are_there().context(PLACE)?;
-    if there {
-        read(wanted, &files, keys).context(PLACE)?;
-    }
-    Ok(())
+    let read = read(wanted, &Files::of(wanted, scheme), keys);
+    read.map(drop).context(PLACE)
 }
 
 /// The files of an authority.

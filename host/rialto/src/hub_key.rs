@@ -24,6 +24,17 @@ pub fn open(operator: &Operator, scheme: &Path, keys: Keys) -> anyhow::Result<Ke
     with_own(wanted, scheme, keys).context(PLACE)
 }
 
+/// Whether the operator's document names a provider of the hub's key, and the reference's file is there.
+#[must_use]
+pub fn is_made(operator: &Operator, scheme: &Path) -> bool {
+    let wanted = operator.signatures.hub_key_provider.as_ref();
+    // A path that cannot be looked at is for `check` to explain.
+    wanted.is_some_and(|wanted| {
+        let path = wanted.reference.from_folder(scheme);
+        path.try_exists().unwrap_or(true)
+    })
+}
+
 /// Look whether the reference, if there is one, opens a key of the host. It makes nothing.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rialto_keys::{Keys, MasterKeys, MasterSource, Provider, Software};
+use rialto_keys::{Keys, MasterError, MasterKeys, MasterSource, Provider, Software};
 use rialto_kms::{CredentialsSource, Kms};
 use rialto_manifest::Operator;
 use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
@@ -44,7 +44,7 @@ pub fn open(operator: &Operator, scheme: &Path) -> anyhow::Result<Arc<Keys>> {
             Err(error) => tracing::warn!(provider = name, %error, "AWS KMS does not answer"),
         }
     }
-    let keys = opened.keys(operator, scheme)?;
+    let keys = opened.keys(operator, scheme, MasterKeys::read)?;
     Ok(Arc::new(hub_key::open(operator, scheme, keys)?))
 }
 
@@ -55,7 +55,8 @@ pub fn open(operator: &Operator, scheme: &Path) -> anyhow::Result<Arc<Keys>> {
 pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
     let opened = Opened::of(operator, scheme)?;
     opened.check()?;
-    Ok(opened.keys(operator, scheme)?.outside_turns())
+    let keys = opened.keys(operator, scheme, MasterKeys::read)?;
+    Ok(keys.outside_turns())
 }
 
 /// Look whether each token's module can be loaded and its token is there and takes the PIN, whether each service takes
@@ -66,9 +67,20 @@ pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<
 pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
     let opened = Opened::of(operator, scheme)?;
     opened.check()?;
-    let keys = opened.keys(operator, scheme)?;
-    authority::check(operator, scheme, &keys)?;
-    hub_key::check(operator, scheme, keys)
+    let has_authority = authority::is_made(operator, scheme)?;
+    let has_hub_key = hub_key::is_made(operator, scheme);
+    if !has_authority && !has_hub_key {
+        // The host makes the master key at its start, if its file is missing.
+        return Ok(());
+    }
+    let keys = opened.keys(operator, scheme, MasterKeys::read_only)?;
+    if has_authority {
+        authority::check(operator, scheme, &keys)?;
+    }
+    if has_hub_key {
+        hub_key::check(operator, scheme, keys)?;
+    }
+    Ok(())
 }
 
 #[derive(Default)]
@@ -112,15 +124,19 @@ impl Opened {
     }
 
     /// Without a master key there are no providers: the check of the document says so.
-    fn keys(self, operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
+    fn keys(
+        self,
+        operator: &Operator,
+        scheme: &Path,
+        read: impl FnOnce(&[MasterSource]) -> Result<MasterKeys, MasterError>,
+    ) -> anyhow::Result<Keys> {
         let wanted = &operator.keys;
         let Some(master) = &wanted.master_key else {
             return Ok(Keys::default());
         };
         let all = std::iter::once(master).chain(&wanted.old_master_keys);
         let sources: Vec<MasterSource> = all.filter_map(|key| master_source(key, scheme)).collect();
-        let masters =
-            MasterKeys::read(&sources).context("the master keys in [keys] of rialto.toml")?;
+        let masters = read(&sources).context("the master keys in [keys] of rialto.toml")?;
         Ok(Keys::new(masters, self.all))
     }
 }

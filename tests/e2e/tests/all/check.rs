@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use rialto_tests::text::without_digests;
@@ -251,6 +253,29 @@ fn problems(edit: impl FnOnce(&TestScheme)) -> Vec<String> {
         |problem: &serde_json::Value, member: &str| problem[member].as_str().unwrap().to_owned();
     all.map(|problem| format!("{}: {}", text(problem, "file"), text(problem, "message")))
         .collect()
+}
+
+/// A check of a scheme that has no secret yet makes none, and one that misses a secret makes no other in its place.
+#[test]
+fn check_makes_no_master_key() {
+    let scheme = TestScheme::demo().unwrap();
+    let path = scheme.path().join("rialto.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let keys = "\n[keys]\nmaster-key = { file = \"secrets/master.key\" }\n\
+                [keys.providers.local]\nkind = \"software\"\n\
+                [certificates]\nprovider = \"local\"\nreference = \"secrets/authority.reference\"\n\
+                authority = \"tls/authority.pem\"\n";
+    fs::write(&path, format!("{text}{keys}")).unwrap();
+    check(&scheme).success().unwrap();
+    let secrets = scheme.path().join("secrets");
+    assert!(!secrets.exists());
+    fs::create_dir(&secrets).unwrap();
+    fs::set_permissions(&secrets, Permissions::from_mode(0o700)).unwrap();
+    fs::write(secrets.join("authority.reference"), "of a lost key\n").unwrap();
+    let refused = check(&scheme);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(refused.stderr.contains("master.key"), "{refused}");
+    assert!(!secrets.join("master.key").exists());
 }
 
 #[test]
