@@ -3,9 +3,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use security_crypto::fido::authenticator_data::{self, AuthenticatorData};
-use security_crypto::fido::public_key::{PublicKey, numbers};
-use security_crypto::fido::{FidoError, response};
+use rialto_webauthn::authenticator_data::{self, AuthenticatorData};
+use rialto_webauthn::public_key::{PublicKey, numbers};
+use rialto_webauthn::{Failure, response};
 use serde_json::json;
 
 /// A line, `data`, `object`, `signature`, `register` or `authenticate`, and that part of a response.
@@ -70,7 +70,7 @@ fn judge_object(object: &[u8]) {
     });
     match response::registration(&response.to_string()) {
         Ok(read) => assert_eq!(read.credential.id, id),
-        Err(error) => assert!(matches!(error, FidoError::Malformed(_)), "{error:?}"),
+        Err(error) => assert!(matches!(error, Failure::Malformed(_)), "{error:?}"),
     }
 }
 
@@ -113,11 +113,11 @@ fn written(numbers: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-fn judge_text(bytes: &[u8], read: impl Fn(&str) -> Result<(), FidoError>) {
+fn judge_text(bytes: &[u8], read: impl Fn(&str) -> Result<(), Failure>) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
     if let Err(error) = read(text) {
-        assert!(matches!(error, FidoError::Malformed(_)), "{error:?}");
+        assert!(matches!(error, Failure::Malformed(_)), "{error:?}");
     }
 }

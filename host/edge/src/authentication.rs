@@ -77,6 +77,8 @@ pub(crate) enum RefusalStatus {
     Unauthorized(HeaderValue),
     /// 403: the caller is known, and may not do this.
     Forbidden,
+    /// 403: the caller is known, and has not confirmed this.
+    Unconfirmed,
     /// 403 in the component's words: the caller is known, and may not send from this address.
     ForbiddenAddress,
 }

@@ -9,6 +9,7 @@ pub mod api;
 pub mod authentication;
 pub mod authorization;
 pub mod body;
+pub mod confirmation;
 pub mod contained;
 mod credentials;
 mod documents;

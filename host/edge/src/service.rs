@@ -33,6 +33,7 @@ use crate::api::{Api, Served};
 use crate::authentication::{CLIENT, Refusal};
 use crate::authorization::{Authorizer, Question, authorized};
 use crate::body::{Inbound, Memory, MemoryPermit, too_large};
+use crate::confirmation::{self, Confirmations};
 use crate::credentials::{self, Presented};
 use crate::found::FoundApis;
 use crate::pace::Pace;
@@ -94,6 +95,8 @@ pub struct Service {
     revocations: Option<Arc<Revocations>>,
     /// Knows which operators may do what.
     authorizer: Option<Arc<dyn Authorizer>>,
+    /// Knows what operators have confirmed.
+    confirmations: Option<Arc<dyn Confirmations>>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: ServiceLimits,
@@ -122,6 +125,7 @@ impl Service {
             sources: None,
             revocations: None,
             authorizer: None,
+            confirmations: None,
             metrics,
             spans,
             limits,
@@ -168,6 +172,13 @@ impl Service {
         self
     }
 
+    /// Refuse what operators approve and have not confirmed. Without this, their tokens and sessions are enough.
+    #[must_use]
+    pub fn with_confirmations(mut self, confirmations: Arc<dyn Confirmations>) -> Self {
+        self.confirmations = Some(confirmations);
+        self
+    }
+
     /// The APIs as they are now, for one request.
     pub fn apis(&self) -> FoundApis {
         FoundApis::of(&self.api, self.own.as_ref())
@@ -200,6 +211,7 @@ impl Service {
     ) -> Response<Full<Bytes>> {
         let (mut head, body) = request.into_parts();
         Presented::take(&mut head);
+        confirmation::Named::take(&mut head);
         if let Some(operator) = caller {
             head.extensions.insert(KnownOperator(operator));
         }
@@ -285,6 +297,8 @@ impl Service {
         let body = validate::body(&judged.operation, &read.bytes);
         let took = u64::try_from(json_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.metrics.json_nanoseconds.inc_by(took);
+        let body = body.map_err(found)?;
+        self.confirmed(head, &judged.operation, &read.bytes)?;
         let request = wit::Request {
             operation_id: judged.operation.id.clone(),
             method: head.method.as_str().to_owned(),
@@ -292,7 +306,7 @@ impl Service {
             path_parameters: judged.path_parameters,
             query_parameters: judged.query_parameters,
             headers: head::texts(&head.headers),
-            body: body.map_err(found)?,
+            body,
             caller,
         };
         Ok((request, read.permit))
@@ -344,6 +358,21 @@ impl Service {
             default_roles: &operation.roles,
         };
         authorized(question, authorizer.may(question).await)
+    }
+
+    /// Use up the confirmation of an operator's request, if it needs one.
+    fn confirmed(
+        &self,
+        head: &mut Parts,
+        operation: &Operation,
+        body: &[u8],
+    ) -> Result<(), Refusal> {
+        let operator = head.extensions.get::<KnownOperator>();
+        let person = operator.map(|KnownOperator(operator)| operator.name.clone());
+        let (Some(confirmations), Some(person)) = (self.confirmations.as_deref(), person) else {
+            return Ok(());
+        };
+        confirmation::confirmed(confirmations, head, operation, &person, body)
     }
 
     fn judge(&self, api: &Api, served: &Served, parts: &Parts) -> Result<Head, wit::Violation> {
@@ -436,12 +465,14 @@ impl Service {
         if bytes.len() > body_bytes_max {
             return Err(too_large(body_bytes_max).into());
         }
+        let body = validate::body(&judged.operation, bytes).map_err(found)?;
+        self.confirmed(head, &judged.operation, bytes)?;
         Ok(wit::Request {
             operation_id: judged.operation.id.clone(),
             path_parameters: judged.path_parameters,
             query_parameters: judged.query_parameters,
             headers: head::texts(&head.headers),
-            body: validate::body(&judged.operation, bytes).map_err(found)?,
+            body,
             caller,
             ..request.clone()
         })

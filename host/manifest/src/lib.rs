@@ -17,6 +17,7 @@ pub mod keys;
 pub mod lock;
 pub mod manifest;
 pub mod operator;
+pub mod passkeys;
 pub mod schema;
 pub mod scheme;
 pub mod shape;

@@ -12,6 +12,7 @@ use crate::check;
 use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::keys::KeyProviders;
+use crate::passkeys::Passkeys;
 use crate::schema;
 use crate::sign_in::SignIn;
 use crate::signatures::Signatures;
@@ -95,6 +96,9 @@ pub struct OperatorFile {
     /// The OpenID provider that people sign in with. Without this table nobody signs in, and operators have tokens in files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_in: Option<SignIn>,
+    /// How operators who sign in confirm what they approve. Without this table a session or a token is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passkeys: Option<Passkeys>,
     /// How releases become current.
     #[serde(default)]
     pub releases: Releases,

@@ -1,5 +1,7 @@
 //! The command line's side of the operators' API.
 
+mod confirming;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rialto_components::Digest;
+use rialto_edge::confirmation::CONFIRMATION;
 use rialto_manifest::operator::FIRST_OPERATOR;
 use rialto_manifest::values::{BaseUrl, UrlScheme};
 use rialto_tls::{OriginFiles, OutboundTls};
@@ -180,6 +183,7 @@ impl Client {
         Ok(digest)
     }
 
+    /// Send a request. If it must be confirmed, have the operator do so, and send it again.
     fn send(
         &self,
         method: Method,
@@ -187,12 +191,35 @@ impl Client {
         body: Bytes,
         media_type: &str,
     ) -> anyhow::Result<Bytes> {
-        let request = Request::builder()
+        let sent = self.attempt(&method, path, body.clone(), media_type, None);
+        let Err(error) = &sent else {
+            return sent;
+        };
+        let refused = error.downcast_ref::<HostRefused>();
+        if !refused.is_some_and(HostRefused::wants_confirmation) {
+            return sent;
+        }
+        let confirmation = self.confirmed(&method, path, &body)?;
+        self.attempt(&method, path, body, media_type, Some(&confirmation))
+    }
+
+    fn attempt(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Bytes,
+        media_type: &str,
+        confirmation: Option<&str>,
+    ) -> anyhow::Result<Bytes> {
+        let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.origin))
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
-            .header(header::CONTENT_TYPE, media_type)
-            .body(Full::new(body))?;
+            .header(header::CONTENT_TYPE, media_type);
+        if let Some(confirmation) = confirmation {
+            request = request.header(CONFIRMATION, confirmation);
+        }
+        let request = request.body(Full::new(body))?;
         let (status, body) = self.runtime.block_on(async {
             let response =
                 self.http.request(request).await.with_context(|| {
@@ -205,11 +232,7 @@ impl Client {
         if status.is_success() {
             return Ok(body);
         }
-        Err(HostRefused {
-            status,
-            words: refusal(status, &body),
-        }
-        .into())
+        Err(HostRefused::of(status, &body).into())
     }
 }
 
@@ -254,15 +277,28 @@ fn is_loopback(host: &str) -> bool {
 pub struct HostRefused {
     /// HTTP's status.
     pub status: StatusCode,
+    /// The problem's `type`; empty if the answer is no problem document.
+    kind: String,
     words: String,
 }
 
-/// A problem document as text for a terminal.
-fn refusal(status: StatusCode, body: &[u8]) -> String {
-    let problem: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    match problem["detail"].as_str() {
-        Some(detail) => words::plain_lines(detail),
-        None => format!("the host answered {status}"),
+impl HostRefused {
+    /// A problem document as text for a terminal.
+    fn of(status: StatusCode, body: &[u8]) -> Self {
+        let problem: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        Self {
+            status,
+            kind: problem["type"].as_str().unwrap_or_default().to_owned(),
+            words: match problem["detail"].as_str() {
+                Some(detail) => words::plain_lines(detail),
+                None => format!("the host answered {status}"),
+            },
+        }
+    }
+
+    /// Whether the request must be confirmed with a passkey.
+    fn wants_confirmation(&self) -> bool {
+        self.kind == "urn:rialto:problem:confirmation-required"
     }
 }
 

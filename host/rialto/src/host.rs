@@ -41,6 +41,7 @@ use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
 use crate::own_signer::HubSigner;
+use crate::passkeys::Passkeys;
 use crate::releases::Releases;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
@@ -91,6 +92,8 @@ pub struct Shared {
     pub access: Arc<Access>,
     /// The provider that operators sign in with, if there is one.
     pub sign_in: Option<SignIn>,
+    /// The operators' passkeys, if there are any.
+    pub passkeys: Option<Arc<Passkeys>>,
     /// The audit log.
     pub audit: Audit,
     /// Whether the metrics show the names of destinations without a token.
@@ -224,6 +227,7 @@ impl Host {
             clock.clone(),
         );
         let audit = Audit::new(store.clone(), clock.clone());
+        let passkeys = Passkeys::of_host(operator, &operators, &store, &clock, &entropy)?;
         let access = Access::open(operators, store.clone(), clock.clone(), entropy)?;
         let access = Arc::new(access);
         audit
@@ -240,6 +244,7 @@ impl Host {
             spans,
             access: access.clone(),
             sign_in,
+            passkeys,
             audit,
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),
@@ -418,7 +423,7 @@ impl Host {
     fn service(&self, listener: &str, limits: ServiceLimits) -> Service {
         let shared = &self.shared;
         let api = shared.releases.apis().get(listener).cloned();
-        Service::new(
+        let service = Service::new(
             shared.engine.clone(),
             shared.runtime.clone(),
             api.unwrap_or_default(),
@@ -433,7 +438,11 @@ impl Host {
         .with_authorizer(Arc::new(CurrentAuthorizer::new(
             shared.engine.clone(),
             shared.runtime.clone(),
-        )))
+        )));
+        match &shared.passkeys {
+            Some(passkeys) => service.with_confirmations(passkeys.clone()),
+            None => service,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ pub mod operators;
 pub mod ops;
 pub mod out;
 pub mod own_signer;
+pub mod passkeys;
 pub mod plan;
 pub mod releases;
 pub mod replay;

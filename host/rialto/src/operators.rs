@@ -112,18 +112,20 @@ impl Caller {
 }
 
 /// The first segments of paths that are about the operator who asks, whatever the roles.
-const ABOUT_ONESELF: [&str; 3] = ["session", "sign-out", "tokens"];
+const ABOUT_ONESELF: [&str; 5] = ["confirmations", "passkeys", "session", "sign-out", "tokens"];
 
 /// The role that a request to the host's own API needs; none if every operator may send it.
 #[must_use]
 pub fn role_for(method: &Method, path: &str) -> Option<Role> {
     let first = path.split('/').nth(1).unwrap_or_default();
-    if ABOUT_ONESELF.contains(&first) {
-        None
-    } else if method == Method::GET || method == Method::HEAD {
-        Some(Role::Reader)
-    } else if path.starts_with("/releases/") && path.ends_with("/approve") {
+    let is_read = method == Method::GET || method == Method::HEAD;
+    let approves = ["passkeys", "releases"].contains(&first) && path.ends_with("/approve");
+    if approves && !is_read {
         Some(Role::Checker)
+    } else if ABOUT_ONESELF.contains(&first) {
+        None
+    } else if is_read {
+        Some(Role::Reader)
     } else {
         Some(Role::Admin)
     }

@@ -19,6 +19,7 @@ mod journal;
 mod memtable;
 mod migrations;
 mod operations;
+mod passkeys;
 mod ranges;
 mod records;
 pub mod retention;
@@ -53,6 +54,7 @@ pub use credentials::{Credential, CredentialKind};
 pub use in_use::is_open;
 pub use memtable::{FlushLag, FlushPolicy};
 pub use operations::{Operation, Outcome};
+pub use passkeys::{Act, Passkey};
 pub use snapshot::{Order, Snapshot, SnapshotError};
 
 /// How many connections readers have.

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 10] = [
+const VERSIONS: [(i64, &str, &str); 11] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -43,6 +43,11 @@ const VERSIONS: [(i64, &str, &str); 10] = [
         10,
         "credentials",
         include_str!("../migrations/0010_credentials.sql"),
+    ),
+    (
+        11,
+        "passkeys",
+        include_str!("../migrations/0011_passkeys.sql"),
     ),
 ];
 

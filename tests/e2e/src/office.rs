@@ -144,6 +144,32 @@ impl Office {
         Ok(said.body)
     }
 
+    /// GET a page as this operator.
+    ///
+    /// # Errors
+    /// As [`Office::send`], or when the answer is no 200.
+    ///
+    /// # Panics
+    /// When there is no such operator: the test is wrong.
+    pub async fn page(&self, who: &str, path: &str) -> Result<String> {
+        let token = format!("Bearer {}", self.tokens[who]);
+        let mut headers = http::HeaderMap::new();
+        for (name, value) in [("authorization", token.as_str()), ("accept", "text/html")] {
+            headers.insert(http::HeaderName::try_from(name)?, value.parse()?);
+        }
+        let uri = format!("{}{path}", self.url).parse()?;
+        let sent = self
+            .client
+            .send(http::Method::GET, uri, headers, String::new().into());
+        let answer = sent.await?;
+        ensure!(
+            answer.status.as_u16() == 200,
+            "GET {path}: {}",
+            answer.status
+        );
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
+    }
+
     /// POSTs as this operator, and returns any answer.
     ///
     /// # Errors

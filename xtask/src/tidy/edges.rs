@@ -92,6 +92,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-telemetry",
             "rialto-tls",
             "rialto-tokens",
+            // The steps of Web Authentication, which a component shares.
+            "rialto-webauthn",
         ],
     ),
     ("rialto-simulator", &[]),

@@ -56,7 +56,8 @@ impl Service {
         let Refusal { violation, status } = refusal.into();
         let kept = is_of_the_request(violation.kind).then(|| violation.clone());
         let response = match status {
-            RefusalStatus::Forbidden => forbidden(&violation.detail),
+            RefusalStatus::Forbidden => forbidden("role-missing", &violation.detail),
+            RefusalStatus::Unconfirmed => forbidden("confirmation-required", &violation.detail),
             RefusalStatus::OfTheComponent => self.worded(served, head, violation).await,
             RefusalStatus::ForbiddenAddress => {
                 let mut response = self.worded(served, head, violation).await;
@@ -154,10 +155,11 @@ pub(super) fn answered(response: wit::Response) -> Response<Full<Bytes>> {
     answer
 }
 
-/// The refusal of an operator who does not have the privilege. Components have no words for it, because they are not asked.
-fn forbidden(detail: &str) -> Response<Full<Bytes>> {
+/// The refusal of an operator who does not have the privilege, or has not confirmed. Components have no words for it, because
+/// they are not asked.
+fn forbidden(kind: &str, detail: &str) -> Response<Full<Bytes>> {
     let body = serde_json::json!({
-        "type": "urn:rialto:problem:role-missing", "title": "Forbidden", "status": 403, "detail": detail,
+        "type": format!("urn:rialto:problem:{kind}"), "title": "Forbidden", "status": 403, "detail": detail,
     });
     let mut response = Response::new(Full::new(Bytes::from(body.to_string())));
     *response.status_mut() = StatusCode::FORBIDDEN;

@@ -365,6 +365,7 @@ async fn sender(
                 }
                 RefusalStatus::OfTheComponent
                 | RefusalStatus::Forbidden
+                | RefusalStatus::Unconfirmed
                 | RefusalStatus::ForbiddenAddress => None,
             };
             Err((violation.kind, violation.location, challenge))

@@ -22,13 +22,30 @@ pub(super) fn sign_in(document: &Document<OperatorFile>, problems: &mut Diagnost
         bounds(document, wanted, problems);
     }
     subjects(document, problems);
+    passkeys(document, problems);
+}
+
+/// A passkey is registered and used on a page, for which a person signs in.
+fn passkeys(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let file = &document.value;
+    if file.passkeys.is_some() && file.sign_in.is_none() && !document.is_doubtful("sign-in") {
+        document.problem(
+            problems,
+            "passkeys",
+            Code::Contradiction,
+            "nobody signs in, so nobody can register a passkey or use one".to_owned(),
+            "Add [sign-in], or leave [passkeys] out.",
+        );
+    }
 }
 
 fn addresses(document: &Document<OperatorFile>, wanted: &SignIn, problems: &mut Diagnostics) {
     let issuer = wanted.issuer.origin();
     let address = wanted.address.origin();
     for (key, origin) in [("issuer", issuer), ("address", address)] {
-        if origin.scheme == UrlScheme::Http && !is_loopback(origin) {
+        // Browsers take `localhost` for this machine, whatever a name server says. The host asks one.
+        let is_local = is_loopback(origin) || (key == "address" && origin.host == "localhost");
+        if origin.scheme == UrlScheme::Http && !is_local {
             document.problem(
                 problems,
                 &format!("sign-in/{key}"),

@@ -23,6 +23,7 @@ use crate::host::{COMPILED, bytes};
 use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::out;
+use crate::passkeys::verifying;
 use crate::releases::api_of;
 use crate::revocations;
 use crate::sign_in;
@@ -177,6 +178,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = sign_in::check(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-sign-in", format!("{error:#}"))));
+    }
+    if let Err(error) = verifying::party(manifest.operator()) {
+        return Ok(Err(of_operator("bad-passkeys", format!("{error:#}"))));
     }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {

@@ -10,6 +10,7 @@ mod init;
 mod inspect;
 mod ledger;
 mod office;
+mod passkey;
 mod proto;
 mod release;
 mod serve;
@@ -106,6 +107,9 @@ enum Command {
     /// Make, list and end personal tokens; list and end sessions
     #[command(subcommand)]
     Token(token::Token),
+    /// List, approve and end passkeys, by which people confirm what they approve
+    #[command(subcommand)]
+    Passkey(passkey::Passkey),
     /// List the requests that wait for approval, approve one or reject it
     Approve(office::Approve),
     /// Show every turn about a transfer, a quote or a party
@@ -157,6 +161,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Funds(funds) => funds.run(),
         Command::Settlement(settlement) => settlement.run(),
         Command::Token(token) => token.run(),
+        Command::Passkey(passkey) => passkey.run(),
         Command::Approve(approve) => approve.run(),
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),

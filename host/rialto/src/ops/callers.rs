@@ -3,11 +3,13 @@
 //! A request with `Authorization` is judged by that alone. Otherwise the cookie of a session counts. A browser sends it
 //! with every page's requests, so a request that may change something must come from a page of this host.
 
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use axum::response::{IntoResponse, Response};
 
 use super::cookies;
 use super::problem::{Kind, Problem};
+use super::sign_in::{sign_in_for, wants_page};
 use crate::host::Shared;
 use crate::operators::Caller;
 use crate::sign_in::SignIn;
@@ -63,6 +65,21 @@ fn is_of_this_origin(headers: &HeaderMap, address: &str) -> bool {
         only(headers, &header::ORIGIN) == Some(address)
     } else {
         only(headers, &FETCH_SITE) == Some("same-origin")
+    }
+}
+
+impl NoCaller {
+    /// The answer to a request that may be a browser's for a page: that leads to a sign-in, and back.
+    pub fn of_page(self, shared: &Shared, request: &Request) -> Response {
+        let is_page = matches!(self, Self::Unknown)
+            && request.method() == Method::GET
+            && shared.sign_in.is_some()
+            && wants_page(request.headers());
+        if is_page {
+            sign_in_for(request.uri().path())
+        } else {
+            self.into_response()
+        }
     }
 }
 

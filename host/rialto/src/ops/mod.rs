@@ -13,6 +13,8 @@ pub mod health;
 mod inspect;
 mod own;
 mod pages;
+mod passkey_pages;
+mod passkeys;
 mod problem;
 mod releases;
 mod sign_in;
@@ -48,6 +50,7 @@ pub use deliveries::{Retried, Retry, ShownPause};
 pub use inspect::{
     Collections, Destination, FiledReceipt, Reason, ReplayResult, ShownDocument, ShownLetter, Story,
 };
+pub use passkeys::{Confirming, ShownBegun, ShownConfirmation, ShownPasskey};
 pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
 pub use sign_in::ShownSession;
@@ -66,10 +69,11 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 18] = [
+const OWN: [&str; 20] = [
     "archives",
     "audit-log",
     "components",
+    "confirmations",
     "dead-letters",
     "destinations",
     "documents",
@@ -77,6 +81,7 @@ const OWN: [&str; 18] = [
     "health",
     "metrics",
     "openapi",
+    "passkeys",
     "receipts",
     "refusals",
     "releases",
@@ -140,6 +145,12 @@ routes! {
     "/sign-out" post sign_in::sign_out;
     "/tokens" get tokens::list, post tokens::make;
     "/tokens/{id}" delete tokens::end;
+    "/passkeys" get passkeys::list, post passkeys::register;
+    "/passkeys/registrations" post passkeys::begin_registration;
+    "/passkeys/{id}" delete passkeys::end;
+    "/passkeys/{id}/approve" post passkeys::approve;
+    "/confirmations" post passkeys::begin_confirmation;
+    "/confirmations/{id}" get passkeys::confirmation, post passkeys::confirm;
 }
 
 /// The routes.
@@ -230,10 +241,11 @@ pub async fn answer(
 async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Response {
     let caller = match caller_of(&shared, request.method(), request.headers()) {
         Ok(caller) => caller,
-        Err(refusal) => return refusal.into_response(),
+        Err(refusal) => return refusal.of_page(&shared, &request),
     };
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    if let Some(role) = role_for(&method, &path)
+    let role = role_for(&method, &path);
+    if let Some(role) = role
         && !caller.has(role)
     {
         let detail = format!(
@@ -260,6 +272,12 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         && let Err(problem) = own::media_type(&method, &path, request.headers())
     {
         return problem.into_response();
+    }
+    if role == Some(Role::Checker) {
+        request = match passkeys::confirmed(&shared, &caller, request).await {
+            Ok(request) => request,
+            Err(problem) => return problem.into_response(),
+        };
     }
     request.extensions_mut().insert(caller);
     next.run(request).await

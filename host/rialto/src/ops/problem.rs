@@ -8,6 +8,7 @@ use rialto_store_sqlite::Outcome;
 use serde_json::json;
 
 use crate::credentials::NotMade;
+use crate::passkeys;
 use crate::releases::Refused;
 
 /// The prefix of every problem's `type`.
@@ -56,10 +57,16 @@ kinds! {
     OwnRelease FORBIDDEN "own-release" "Nobody approves a release that they made.",
     NobodyNamed FORBIDDEN "nobody-named" "A second person is needed, and the operator's document names nobody.",
     ForeignOrigin FORBIDDEN "foreign-origin" "A page of another origin may have sent the request with a browser's session.",
+    ConfirmationRequired FORBIDDEN "confirmation-required" "An approval must be confirmed with a passkey, and was not.",
+    OwnPasskey FORBIDDEN "own-passkey" "Nobody approves their own passkey.",
+    PasskeyByToken FORBIDDEN "passkey-by-token" "A personal token registers no passkeys.",
     TokenByToken FORBIDDEN "token-by-token" "A personal token makes no tokens.",
     NotFound NOT_FOUND "not-found" "There is nothing at this path, or no dead letter of this id.",
     ReleaseUnknown NOT_FOUND "release-unknown" "There is no release of this number.",
     RuleUnknown NOT_FOUND "rule-unknown" "The current release has no rule of this name.",
+    PasskeysNotSet NOT_FOUND "passkeys-not-set" "The operator's document has no passkeys.",
+    PasskeyUnknown NOT_FOUND "passkey-unknown" "There is no passkey of this id that the operator may see.",
+    NothingWaits NOT_FOUND "nothing-waits" "No registration or confirmation of this id waits for a passkey.",
     TokenUnknown NOT_FOUND "token-unknown" "The operator has no session or personal token of this id.",
     MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "The path does not take this method.",
     ReleaseMoved CONFLICT "release-moved" "Another release is current than the one that the change is meant for.",
@@ -69,10 +76,15 @@ kinds! {
     UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
     NotReplayable CONFLICT "not-replayable" "A rule cannot be asked again as its receipt says.",
     NoSession CONFLICT "no-session" "The request has no session that could end.",
+    NoPasskey CONFLICT "no-passkey" "The person has no approved passkey.",
+    PasskeyKnown CONFLICT "passkey-known" "The passkey was registered before.",
+    PasskeyNotWaiting CONFLICT "passkey-not-waiting" "The passkey does not wait for an approval.",
+    TooManyPasskeys CONFLICT "too-many-passkeys" "The person has as many passkeys as one may have.",
     TooManyTokens CONFLICT "too-many-tokens" "The operator has as many personal tokens as one may have.",
     TooLarge PAYLOAD_TOO_LARGE "too-large" "The body is too long.",
     MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is not said to be of a media type that is taken.",
     ReleaseUnfit UNPROCESSABLE_ENTITY "release-unfit" "The release does not fit: `problems` has each problem.",
+    PasskeyRefused UNPROCESSABLE_ENTITY "passkey-refused" "The passkey's response does not hold.",
     Internal INTERNAL_SERVER_ERROR "internal" "The host could not do it; its words say whether something may have changed.",
     Store INTERNAL_SERVER_ERROR "store" "The store could not be read or written.",
     Archive INTERNAL_SERVER_ERROR "archive" "An archive could not be read.",
@@ -131,6 +143,25 @@ impl From<Refused> for Problem {
             problem.problems = problems;
         }
         problem
+    }
+}
+
+impl From<passkeys::Refused> for Problem {
+    fn from(refused: passkeys::Refused) -> Self {
+        use passkeys::Refused as R;
+        let kind = match refused {
+            R::Store(error) => return error.into(),
+            R::NothingWaits => Kind::NothingWaits,
+            R::Malformed(_) => Kind::Malformed,
+            R::Unproven(_) => Kind::PasskeyRefused,
+            R::Known => Kind::PasskeyKnown,
+            R::TooMany(_) => Kind::TooManyPasskeys,
+            R::None(_) => Kind::NoPasskey,
+            R::Unknown(_) => Kind::PasskeyUnknown,
+            R::NotWaiting(_) => Kind::PasskeyNotWaiting,
+            R::Own(_) => Kind::OwnPasskey,
+        };
+        Self::new(kind, refused.to_string())
     }
 }
 

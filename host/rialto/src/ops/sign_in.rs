@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rialto_sign_in::{Authenticated, Failure, PENDING_SECONDS};
 use rialto_store_sqlite::{CredentialKind, Outcome};
 use serde::{Deserialize, Serialize};
@@ -256,7 +257,7 @@ pub(super) async fn sign_out(
 }
 
 /// Whether a request is a browser's, for a page.
-fn wants_page(headers: &HeaderMap) -> bool {
+pub(super) fn wants_page(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).iter();
     let mut accepts = accepts.filter_map(|value| value.to_str().ok());
     accepts.any(|value| value.to_ascii_lowercase().contains("text/html"))
@@ -294,6 +295,13 @@ fn failed(shared: &Shared, sign_in: &SignIn, failure: &Failure) -> Response {
         }
     };
     page.sign_in("Start again").into_response()
+}
+
+/// Lead a browser to a sign-in, and then to a path of this host.
+pub(super) fn sign_in_for(path: &str) -> Response {
+    let then = utf8_percent_encode(path, NON_ALPHANUMERIC);
+    let to = format!("/sign-in?return={then}");
+    redirect(StatusCode::SEE_OTHER, &to, Vec::new())
 }
 
 fn nobody_signs_in() -> Response {

@@ -8,7 +8,8 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 use rialto_engine::store::{Group, Receipt, Store};
 use rialto_engine::{Name, Timestamp, TurnId};
 use rialto_store_sqlite::{
-    Credential, CredentialKind, Operation, Outcome, SqliteStore, StoredActivation, StoredRelease,
+    Act, Credential, CredentialKind, Operation, Outcome, Passkey, SqliteStore, StoredActivation,
+    StoredRelease,
 };
 use rialto_store_suite::samples::{AWKWARD, group};
 use tempfile::TempDir;
@@ -274,6 +275,58 @@ fn credentials_stay_until_they_are_removed() {
     store.remove_credential("a1").unwrap();
     let store = reopened(&folder, store);
     assert_eq!(store.credentials().unwrap(), [token]);
+}
+
+#[test]
+fn passkeys_stay_with_their_state() {
+    let (folder, store) = opened();
+    let waits = Passkey {
+        id: "a1".into(),
+        credential: "AAAA".into(),
+        public_key: "a key".into(),
+        person: "anna".into(),
+        handle: "BBBB".into(),
+        label: AWKWARD.into(),
+        transports: vec!["usb".into(), "nfc".into()],
+        is_backup_eligible: true,
+        registered: Timestamp(1_700_000_000_000),
+        approved: None,
+        ended: None,
+        sign_count: u32::MAX,
+        used: None,
+    };
+    store.add_passkey(&waits).unwrap();
+    let same = Passkey {
+        id: "b2".into(),
+        ..waits.clone()
+    };
+    store
+        .add_passkey(&same)
+        .expect_err("the credential is taken");
+    let other = Passkey {
+        credential: "CCCC".into(),
+        transports: Vec::new(),
+        ..same
+    };
+    store.add_passkey(&other).unwrap();
+    let act = |by: &str, at| {
+        Some(Act {
+            by: by.into(),
+            at: Timestamp(at),
+        })
+    };
+    let used = Passkey {
+        approved: act("ben", 1_700_000_000_001),
+        ended: act(AWKWARD, 1_700_000_000_003),
+        sign_count: 7,
+        used: Some(Timestamp(1_700_000_000_002)),
+        ..waits
+    };
+    store.change_passkey(&used).unwrap();
+    let store = reopened(&folder, store);
+    assert_eq!(store.passkeys().unwrap(), [used.clone(), other]);
+    store.remove_passkey("b2").unwrap();
+    assert_eq!(store.passkeys().unwrap(), [used]);
 }
 
 #[test]

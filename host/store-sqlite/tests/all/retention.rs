@@ -488,8 +488,9 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 8] = [
+const WITHOUT_RETENTION: [&str; 9] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
+    "DROP TABLE passkeys",
     "DROP TABLE credentials",
     "DROP TABLE activations",
     "ALTER TABLE operations DROP COLUMN note",

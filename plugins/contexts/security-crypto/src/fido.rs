@@ -7,10 +7,7 @@
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`registration`], [`assertion`] | the steps of the specification's sections 7.1 and 7.2 |
-//! | [`response`] | the browser's JSON, read |
-//! | [`client_data`], [`authenticator_data`], [`public_key`], [`cbor`] | the parts of a response |
-//! | [`options`] | what the browser is given |
+//! | [`cryptography`] | the host's, for the steps of the specification, which are in the crate `rialto-webauthn` |
 //! | [`inputs`] | what callers give, checked |
 //! | [`challenges`] | giving out challenges, and using them up |
 //! | [`credentials`] | what operators see of credentials, and revoking one |
@@ -18,30 +15,15 @@
 //! | [`documents`] | what is kept |
 //! | [`http`] | the operations' forms over HTTP |
 //!
-//! # Why no library verifies
-//!
-//! `webauthn-rs-core` is not used: a registration asks the operating system for the time, and a challenge for random
-//! numbers. A component has neither, and the functions take none from outside. So the steps are here, each with its
-//! number. CBOR is read by `ciborium`. The host verifies the signatures, as all others (`keys.verify-with`). All that
-//! strangers have written is parsed within the sandbox.
-//!
-//! # What is not offered
-//!
-//! ES256 is the one algorithm. Attestation is not asked for. Origins are those of web pages, not of Android apps.
+//! The host verifies the signatures, as all others (`keys.verify-with`). All that strangers have written is parsed within
+//! the sandbox.
 
-pub mod assertion;
-pub mod authenticator_data;
-pub mod cbor;
 pub mod challenges;
-pub mod client_data;
 pub mod credentials;
+pub mod cryptography;
 pub mod documents;
 pub mod http;
 pub mod inputs;
-pub mod options;
-pub mod public_key;
-pub mod registration;
-pub mod response;
 #[cfg(test)]
 mod tests;
 pub mod users;
@@ -51,16 +33,18 @@ use crate::bindings::exports::rialto::security_crypto::fido::{
     Authenticated, Authorized, Begun, Owner, OwnerKind, Registered, Transaction as Asked,
     User as Named,
 };
-use crate::bindings::rialto::host::keys::KeyError;
 use crate::settings::Fido;
 use crate::world::World;
-use assertion::{Counter, Wanted};
 use challenges::Taken;
+use cryptography::{OfTheHost, failed};
 use documents::{
     CREDENTIALS, Credential, Known, Outcome, Purpose, State, Transaction, USERS, User,
     credential_key, user_key,
 };
 use inputs::{is_label, owner_text, transaction, user_id};
+use rialto_webauthn::assertion::{self, Counter, Wanted, not_of_the_user};
+use rialto_webauthn::options::{self, UserVerification};
+use rialto_webauthn::{registration, response};
 
 /// Credentials of a user that work, at most.
 pub const CREDENTIALS_MAX: usize = 10;
@@ -68,16 +52,6 @@ pub const CREDENTIALS_MAX: usize = 10;
 /// A verification that failed, in a sentence.
 fn refused(why: impl Into<String>) -> FidoError {
     FidoError::Refused(why.into())
-}
-
-/// A signature that the host could not verify, for a cause that is not the authenticator's. An operator must see it.
-fn not_verified(world: &mut impl World, error: &KeyError) -> FidoError {
-    world.alert(&format!(
-        "the host verified no signature of FIDO2: {error:?}"
-    ));
-    refused(
-        "the host could not verify the signature: begin again, and tell its operator if that repeats",
-    )
 }
 
 fn malformed(why: &str) -> FidoError {
@@ -127,7 +101,13 @@ pub fn begin_registration(
     let given = challenges::give(world, &party, &mut user, (Purpose::Register, None));
     USERS.within(world).put(&key, &user);
     challenges::remove_expired(world);
-    let options = options::creation(&party, &user, &given);
+    let named = options::User {
+        handle: &user.handle,
+        name: &user.name,
+        display_name: &user.display_name,
+    };
+    let challenge = given.told(&party);
+    let options = options::creation(&party.party(), named, challenge, user.known());
     Ok(begun(&given, &options))
 }
 
@@ -142,10 +122,12 @@ pub fn finish_registration(
     response: &str,
 ) -> Result<Registered, FidoError> {
     let party = party(world)?;
-    let sent = response::registration(response)?;
+    let sent = response::registration(response).map_err(|why| failed(world, why))?;
     let taken = challenges::take(world, &owner_text(owner)?, Purpose::Register, id, response)?;
     let (challenge, outcome) = taken.finish(world, None, |world, challenge| {
-        let key = registration::verify(world, &party, &challenge.challenge, &sent)?;
+        let cryptography = &mut OfTheHost(world);
+        let key = registration::verify(cryptography, &party.party(), &challenge.challenge, &sent);
+        let key = key.map_err(|why| failed(world, why))?;
         let user = user_key(&challenge.owner, &challenge.user);
         keep(world, &user, &sent, key)
     })?;
@@ -294,7 +276,12 @@ fn begin(
     let given = challenges::give(world, &party, &mut user, what);
     USERS.within(world).put(&key, &user);
     challenges::remove_expired(world);
-    let options = options::request(&party, &user, &given);
+    let verification = match given.purpose {
+        Purpose::Authorize => UserVerification::Required,
+        Purpose::Register | Purpose::Authenticate => UserVerification::Preferred,
+    };
+    let challenge = given.told(&party);
+    let options = options::request(&party.party(), challenge, verification, user.known());
     Ok(begun(&given, &options))
 }
 
@@ -306,7 +293,7 @@ fn finish(
     response: &str,
 ) -> Result<(documents::Challenge, Outcome), FidoError> {
     let party = party(world)?;
-    let sent = response::assertion(response)?;
+    let sent = response::assertion(response).map_err(|why| failed(world, why))?;
     let taken: Taken = challenges::take(world, &owner_text(owner)?, purpose, id, response)?;
     taken.finish(world, expected.as_ref(), |world, challenge| {
         let key = user_key(&challenge.owner, &challenge.user);
@@ -318,8 +305,7 @@ fn finish(
             user_verification: purpose == Purpose::Authorize,
         };
         let now = world.now();
-        let (credential, counter) =
-            assertion::verify(world, &party, wanted, &mut user, &sent)?;
+        let (credential, counter) = signed_with(world, &party, wanted, &mut user, &sent)?;
         match counter {
             Counter::Grown => {}
             Counter::Late => {
@@ -348,6 +334,34 @@ fn finish(
             at: now,
         })
     })
+}
+
+/// The user's credential that a response is signed with, and what its counter says.
+fn signed_with<'a>(
+    world: &mut impl World,
+    party: &Fido,
+    wanted: Wanted<'_>,
+    user: &'a mut User,
+    sent: &response::Assertion,
+) -> Result<(&'a mut Credential, Counter), FidoError> {
+    assertion::is_of_user(sent, &user.handle).map_err(|why| failed(world, why))?;
+    let credentials = user.credentials.iter_mut();
+    let mut found = credentials.filter(|credential| credential.id == sent.id);
+    let Some(credential) = found.next() else {
+        return Err(failed(world, not_of_the_user()));
+    };
+    if credential.state == State::Suspect {
+        return Err(FidoError::CredentialSuspect);
+    }
+    let known = assertion::Credential {
+        public_key: &credential.public_key,
+        sign_count: credential.sign_count,
+        used_at: credential.used_at,
+        is_backup_eligible: credential.is_backup_eligible,
+    };
+    let counter = assertion::verify(&mut OfTheHost(world), &party.party(), wanted, known, sent);
+    let counter = counter.map_err(|why| failed(world, why))?;
+    Ok((credential, counter))
 }
 
 fn begun(given: &documents::Challenge, options: &serde_json::Value) -> Begun {

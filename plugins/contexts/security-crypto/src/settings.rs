@@ -1,14 +1,14 @@
 //! The component's settings: for which relying party authenticators are registered.
 
 use rialto_sdk::settings::Problems;
+use rialto_webauthn::RelyingParty;
+use rialto_webauthn::party::is_domain;
 use serde::Deserialize;
 
 /// The shortest and the longest life of a challenge, in seconds.
 const CHALLENGE_SECONDS: std::ops::RangeInclusive<u64> = 30..=900;
 /// Origins of a relying party, at most.
 const ORIGINS_MAX: usize = 16;
-/// The host of a developer's machine. Browsers treat it as secure without TLS.
-const LOCALHOST: &str = "localhost";
 
 /// Settings of the scheme's manifest for this component.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -60,8 +60,9 @@ impl Fido {
             let message = format!("it must have 1 to {ORIGINS_MAX} origins");
             problems.note("/fido/origins", message);
         }
+        let party = self.party();
         for (index, origin) in self.origins.iter().enumerate() {
-            if let Err(message) = self.takes(origin) {
+            if let Err(message) = party.takes(origin) {
                 problems.note(&format!("/fido/origins/{index}"), message);
             }
         }
@@ -75,70 +76,15 @@ impl Fido {
         }
     }
 
-    /// Whether authenticators sign for this relying party on pages of this origin (a sentence if not).
-    fn takes(&self, origin: &str) -> Result<(), String> {
-        let (scheme, rest) = origin.split_once("://").unwrap_or_default();
-        let (host, port) = match rest.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (rest, None),
-        };
-        if !is_domain(host) {
-            return Err(
-                "it must be an origin in lower case without a path, such as https://pay.bank.example"
-                    .to_owned(),
-            );
+    /// The relying party, for the steps of Web Authentication.
+    #[must_use]
+    pub fn party(&self) -> RelyingParty {
+        RelyingParty {
+            id: self.relying_party.clone(),
+            name: self.name.clone(),
+            origins: self.origins.clone(),
         }
-        let usual = match scheme {
-            "https" => "443",
-            "http" if host == LOCALHOST => "80",
-            _ => {
-                let why = "it must begin with https://, except for the host localhost";
-                return Err(why.to_owned());
-            }
-        };
-        // Browsers leave the usual port out, so an origin with it would match nothing.
-        if port.is_some_and(|port| port == usual || !is_port(port)) {
-            return Err(format!(
-                "its port must be 1 to 65535, and {usual} is left out"
-            ));
-        }
-        let party = &self.relying_party;
-        let is_within = host == party
-            || host
-                .strip_suffix(party.as_str())
-                .is_some_and(|before| before.ends_with('.'));
-        if !is_within {
-            return Err(format!(
-                "its host must be {party} or end with .{party}: see `relyingParty`"
-            ));
-        }
-        Ok(())
     }
-}
-
-/// Whether a text is a domain in lower case: at least two labels and no address, or `localhost`.
-fn is_domain(text: &str) -> bool {
-    let is_label = |label: &str| {
-        let bytes = label.as_bytes();
-        (1..=63).contains(&bytes.len())
-            && bytes
-                .iter()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    let labels: Vec<&str> = text.split('.').collect();
-    let is_name = labels
-        .last()
-        .is_some_and(|last| last.bytes().any(|byte| byte.is_ascii_lowercase()));
-    text.len() <= 253
-        && labels.iter().all(|label| is_label(label))
-        && is_name
-        && (labels.len() >= 2 || text == LOCALHOST)
-}
-
-fn is_port(text: &str) -> bool {
-    !text.starts_with('0') && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 #[cfg(test)]

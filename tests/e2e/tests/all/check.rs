@@ -261,15 +261,13 @@ fn check_makes_no_master_key() {
     let scheme = TestScheme::demo().unwrap();
     let path = scheme.path().join("rialto.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let keys = "\n[keys]\nmaster-key = { file = \"secrets/master.key\" }\n\
-                [keys.providers.local]\nkind = \"software\"\n\
-                [certificates]\nprovider = \"local\"\nreference = \"secrets/authority.reference\"\n\
+    let keys = "\n[certificates]\nprovider = \"software\"\nreference = \"secrets/authority.reference\"\n\
                 authority = \"tls/authority.pem\"\n";
     fs::write(&path, format!("{text}{keys}")).unwrap();
     check(&scheme).success().unwrap();
     let secrets = scheme.path().join("secrets");
-    assert!(!secrets.exists());
-    fs::create_dir(&secrets).unwrap();
+    assert!(!secrets.join("master.key").exists());
+    fs::create_dir_all(&secrets).unwrap();
     fs::set_permissions(&secrets, Permissions::from_mode(0o700)).unwrap();
     fs::write(secrets.join("authority.reference"), "of a lost key\n").unwrap();
     let refused = check(&scheme);

@@ -2,13 +2,14 @@
 
 use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::documents::Range;
+use rialto_webauthn::assertion::not_of_the_user;
+use rialto_webauthn::options::base64url;
 
-use super::assertion::not_of_the_user;
+use super::cryptography::failed;
 use super::documents::{
     CHALLENGES, Challenge, EXPIRIES, Expiry, Given, Outcome, Purpose, Spent, State, Transaction,
     USERS, User, expiry_key, user_key,
 };
-use super::options::base64url;
 use super::{FidoError, refused, users};
 use crate::settings::Fido;
 use crate::words::of_hex;
@@ -198,6 +199,6 @@ fn works(world: &mut impl World, challenge: &Challenge, id: &str) -> Result<(), 
     match found.map(|kept| kept.state) {
         Some(State::Active) => Ok(()),
         Some(State::Suspect) => Err(FidoError::CredentialSuspect),
-        None => Err(not_of_the_user()),
+        None => Err(failed(world, not_of_the_user())),
     }
 }

@@ -3,7 +3,10 @@
 use rialto_sdk::canonical::sha256_hex;
 use rialto_sdk::documents::Collection;
 use rialto_sdk::operators::Amount;
+use rialto_webauthn::options;
 use serde::{Deserialize, Serialize};
+
+use crate::settings::Fido;
 
 /// Users, by their owner and their id.
 pub const USERS: Collection<User> = Collection::new("fido-users").with_elements_named_by(&["id"]);
@@ -208,5 +211,24 @@ impl User {
     pub fn working(&self) -> impl Iterator<Item = &Credential> {
         let all = self.credentials.iter();
         all.filter(|credential| credential.state == State::Active)
+    }
+
+    /// The credentials that work, as browsers are told them. An authenticator with one that does not may register again.
+    pub fn known(&self) -> impl Iterator<Item = options::Known<'_>> {
+        self.working().map(|credential| options::Known {
+            id: &credential.id,
+            transports: &credential.transports,
+        })
+    }
+}
+
+impl Challenge {
+    /// The challenge as browsers are told it.
+    #[must_use]
+    pub const fn told(&self, party: &Fido) -> options::Challenge<'_> {
+        options::Challenge {
+            bytes: self.challenge.as_str(),
+            seconds: party.challenge_seconds,
+        }
     }
 }

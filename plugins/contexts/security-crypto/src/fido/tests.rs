@@ -1,6 +1,5 @@
 //! The operations with an authenticator in software: what passes, what is refused, and what each leaves behind.
 
-mod authenticator;
 mod counters;
 mod leftovers;
 mod refusals;
@@ -16,7 +15,7 @@ use super::documents::{CHALLENGES, CREDENTIALS, EXPIRIES, Revoked, USERS};
 use super::http;
 use crate::settings::Fido;
 use crate::tests::fake::{self, Fake};
-use authenticator::{Authenticator, PRESENT};
+use rialto_webauthn::authenticator::{Authenticator, PRESENT};
 
 const PARTY: &str = "bank.example";
 const ORIGIN: &str = "https://pay.bank.example";

@@ -1,8 +1,5 @@
 //! FIDO2 from outside: an authenticator in software and a browser's virtual one, over real HTTP.
 
-// One authenticator for the component's own tests and for these.
-#[path = "../../../../../plugins/contexts/security-crypto/src/fido/tests/authenticator.rs"]
-mod authenticator;
 mod browser;
 mod rows;
 mod signed;

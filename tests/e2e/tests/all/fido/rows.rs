@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::authenticator::{Authenticator, PRESENT};
 use super::{ORIGIN, PARTY, Scene, named, payment, user};
+use rialto_webauthn::authenticator::{Authenticator, PRESENT};
 
 /// A change of an authenticator.
 type Change = fn(&mut Authenticator);

@@ -8,8 +8,8 @@ use rialto_simulator::time::DateHeader;
 use rialto_tests::TestScheme;
 use serde_json::{Value, json};
 
-use super::authenticator::Authenticator;
 use super::{ORIGIN, PARTY, Scene, headers, user};
+use rialto_webauthn::authenticator::Authenticator;
 
 const PATH: &str = "/app-fido-register";
 

@@ -5,6 +5,7 @@ mod browser;
 mod commands;
 mod fake;
 mod flow;
+mod passkeys;
 mod provider;
 mod tokens;
 
@@ -53,12 +54,17 @@ fn scheme() -> (TestScheme, String) {
 impl Scene {
     /// A host that takes this issuer.
     fn of(scheme: TestScheme, address: &str, issuer: &str) -> Self {
+        Self::with_people(scheme, address, issuer, PEOPLE)
+    }
+
+    /// The same with the tables of these people, and others.
+    fn with_people(scheme: TestScheme, address: &str, issuer: &str, people: &str) -> Self {
         let secret = scheme.path().join("sign-in.secret");
         std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
         std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
         let tables = format!(
             "[sign-in]\nissuer = \"{issuer}\"\nclient-id = \"{CLIENT}\"\naddress = \"{address}\"\n\
-             client-secret = {{ file = \"sign-in.secret\" }}\n{PEOPLE}"
+             client-secret = {{ file = \"sign-in.secret\" }}\n{people}"
         );
         scheme.add_host_settings(&tables).unwrap();
         let host = RunningHost::start(&scheme).unwrap();

@@ -1,7 +1,7 @@
 //! The signature counter: responses in another order, and copies of an authenticator.
 
-use super::authenticator::base64url;
 use super::*;
+use rialto_webauthn::options::base64url;
 
 /// Begins a login at an instant, and has it answered with this counter.
 fn login(world: &mut Fake, device: &mut Authenticator, at: u64, count: u32) -> Value {

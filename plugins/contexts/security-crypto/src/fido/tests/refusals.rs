@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::authenticator::{Authenticator, PRESENT, VERIFIED, base64url};
 use super::*;
 use crate::bindings::exports::rialto::security_crypto::fido::{Owner, OwnerKind};
 use crate::bindings::rialto::host::keys::KeyError;
 use crate::fido::{FidoError, begin_authentication, finish_authorization};
+use rialto_webauthn::authenticator::{Authenticator, PRESENT, VERIFIED};
+use rialto_webauthn::options::base64url;
 
 /// A change of an authenticator, and what it is refused for.
 type Change = (&'static str, fn(&mut Authenticator));

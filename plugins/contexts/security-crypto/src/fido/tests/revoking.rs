@@ -1,9 +1,9 @@
 //! Operators see credentials, and revoke them.
 
-use super::authenticator::base64url;
 use super::*;
 use crate::api;
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use rialto_webauthn::options::base64url;
 
 /// Asks as an operator: the status and the body.
 fn operate(

@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::authenticator::{Authenticator, base64url};
 use super::refusals::bytes;
 use super::*;
 use crate::bindings::exports::rialto::security_crypto::fido::{Owner, OwnerKind, User};
-use crate::fido::{FidoError, begin_registration, finish_registration, response};
+use crate::fido::{FidoError, begin_registration, finish_registration};
+use rialto_webauthn::authenticator::Authenticator;
+use rialto_webauthn::options::base64url;
+use rialto_webauthn::response;
 
 /// Responses that cannot be read, made of a good one.
 fn unreadable(credential: &Value, members: &[&str]) -> Vec<Value> {

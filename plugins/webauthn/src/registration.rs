@@ -4,25 +4,22 @@
 //! The options ask for the attestation `none`, so the maker of the authenticator is not told and not judged (steps 20 and
 //! 21). A statement that comes all the same (`packed` and others) is not looked at.
 
-use super::client_data::CREATE;
-use super::public_key::PublicKey;
-use super::response::Registration;
-use super::{FidoError, not_verified, refused};
-use crate::bindings::rialto::host::keys::{Algorithm, Hash, KeyError};
-use crate::settings::Fido;
-use crate::world::World;
+use crate::client_data::CREATE;
+use crate::public_key::PublicKey;
+use crate::response::Registration;
+use crate::{Cryptography, Failure, NotVerified, RelyingParty, refused};
 
-/// The public key (PEM) of a new credential, once its response has passed all steps but those that need the user's
-/// document: whether the credential is known (22), and keeping it (23).
+/// The public key (PEM) of a new credential, once its response has passed all steps but the caller's: whether the credential
+/// is known (22), and keeping it (23).
 ///
 /// # Errors
-/// [`FidoError::Refused`].
+/// [`Failure::Refused`] and [`Failure::NotVerified`].
 pub fn verify(
-    world: &mut impl World,
-    party: &Fido,
+    cryptography: &mut impl Cryptography,
+    party: &RelyingParty,
     challenge: &str,
     sent: &Registration,
-) -> Result<String, FidoError> {
+) -> Result<String, Failure> {
     // Steps 1 to 4 are the browser's, and reading the response. Steps 5 and 6 have read the client data.
     // Step 7.
     sent.client_data.is_of_type(CREATE)?;
@@ -33,7 +30,7 @@ pub fn verify(
     // Step 10: no client binds tokens any more, and Level 3 has no such step.
     // Step 11 makes a hash for the attestation alone. Step 12 has read the attestation object.
     // Step 13.
-    let party_hash = world.digest(Hash::Sha256, party.relying_party.as_bytes());
+    let party_hash = cryptography.sha256(party.id.as_bytes());
     if sent.data.rp_id_hash[..] != party_hash[..] {
         return Err(refused(
             "the authenticator has signed for another relying party",
@@ -71,10 +68,10 @@ pub fn verify(
             "the attestation `none` has a statement; it must be empty",
         ));
     }
-    // The host knows points of the curve. No signature is made of zeros, so only an error says something.
-    match world.verify_with(key, Algorithm::Es256, &[], &[0; 64]) {
+    // A verifier knows points of the curve. No signature is made of zeros, so only an error says something.
+    match cryptography.verifies(key, &[], &[0; 64]) {
         Ok(_) => Ok(key.clone()),
-        Err(KeyError::BadInput(_)) => Err(refused("the public key is no point of the curve P-256")),
-        Err(error) => Err(not_verified(world, &error)),
+        Err(NotVerified::NoKey) => Err(refused("the public key is no point of the curve P-256")),
+        Err(NotVerified::Failed(why)) => Err(Failure::NotVerified(why)),
     }
 }

@@ -20,13 +20,9 @@
 
 use std::cmp::Ordering;
 
-use super::client_data::GET;
-use super::documents::{Credential, State, User};
-use super::response::Assertion;
-use super::{FidoError, not_verified, refused};
-use crate::bindings::rialto::host::keys::{Algorithm, Hash};
-use crate::settings::Fido;
-use crate::world::World;
+use crate::client_data::GET;
+use crate::response::Assertion;
+use crate::{Cryptography, Failure, NotVerified, RelyingParty, refused};
 
 /// What a response must have besides a right signature.
 #[derive(Debug, Clone, Copy)]
@@ -50,38 +46,50 @@ pub enum Counter {
     NotGrown,
 }
 
+/// What is kept of the credential that a response is signed with.
+#[derive(Debug, Clone, Copy)]
+pub struct Credential<'a> {
+    /// Its public key: SubjectPublicKeyInfo as PEM.
+    pub public_key: &'a str,
+    /// The greatest counter that was seen.
+    pub sign_count: u32,
+    /// When it was last used: UTC, milliseconds since 1970.
+    pub used_at: Option<u64>,
+    /// Whether it may be copied to the user's other devices.
+    pub is_backup_eligible: bool,
+}
+
 /// The refusal of a credential that the user does not have: never had, or has no more since it was revoked.
 #[must_use]
-pub fn not_of_the_user() -> FidoError {
+pub fn not_of_the_user() -> Failure {
     refused("the credential is none of this user's")
 }
 
-/// The user's credential that a response is signed with, once it has passed steps 5 to 20; and what step 21 has found.
+/// Steps 5 and 6: an authenticator that tells a user tells the one with this handle. That the user has the credential is
+/// for the caller to know.
 ///
 /// # Errors
-/// [`FidoError::Refused`], and [`FidoError::CredentialSuspect`] for one whose counter was seen to go back before.
-pub fn verify<'a>(
-    world: &mut impl World,
-    party: &Fido,
-    wanted: Wanted<'_>,
-    user: &'a mut User,
-    sent: &Assertion,
-) -> Result<(&'a mut Credential, Counter), FidoError> {
-    // Steps 1 to 4 are the browser's, and reading the response.
-    // Steps 5 and 6: the user was named at the beginning, and has the credential.
-    if sent
-        .user_handle
-        .as_ref()
-        .is_some_and(|handle| *handle != user.handle)
-    {
+/// [`Failure::Refused`].
+pub fn is_of_user(sent: &Assertion, handle: &str) -> Result<(), Failure> {
+    let told = sent.user_handle.as_deref();
+    if told.is_some_and(|told| told != handle) {
         return Err(refused("the authenticator has told another user"));
     }
-    let credentials = user.credentials.iter_mut();
-    let mut found = credentials.filter(|credential| credential.id == sent.id);
-    let credential = found.next().ok_or_else(not_of_the_user)?;
-    if credential.state == State::Suspect {
-        return Err(FidoError::CredentialSuspect);
-    }
+    Ok(())
+}
+
+/// What step 21 finds of the user's credential that a response is signed with, once the response has passed steps 7 to 20.
+///
+/// # Errors
+/// [`Failure::Refused`] and [`Failure::NotVerified`].
+pub fn verify(
+    cryptography: &mut impl Cryptography,
+    party: &RelyingParty,
+    wanted: Wanted<'_>,
+    credential: Credential<'_>,
+    sent: &Assertion,
+) -> Result<Counter, Failure> {
+    // Steps 1 to 4 are the browser's, and reading the response.
     // Step 7: the public key is with the credential. Steps 8 to 10 have read the response.
     // Step 11.
     sent.client_data.is_of_type(GET)?;
@@ -91,7 +99,7 @@ pub fn verify<'a>(
     sent.client_data.is_from(party)?;
     // Step 14: no client binds tokens any more, and Level 3 has no such step.
     // Step 15.
-    let party_hash = world.digest(Hash::Sha256, party.relying_party.as_bytes());
+    let party_hash = cryptography.sha256(party.id.as_bytes());
     if sent.data.rp_id_hash[..] != party_hash[..] {
         return Err(refused(
             "the authenticator has signed for another relying party",
@@ -116,21 +124,23 @@ pub fn verify<'a>(
     }
     // Step 18: no extension was asked for, and what comes unasked is ignored.
     // Steps 19 and 20.
-    let hash = world.digest(Hash::Sha256, &sent.client_data_json);
+    let hash = cryptography.sha256(&sent.client_data_json);
     let message = [&sent.signed[..], &hash].concat();
-    let key = &credential.public_key;
-    match world.verify_with(key, Algorithm::Es256, &message, &sent.signature) {
+    match cryptography.verifies(credential.public_key, &message, &sent.signature) {
         Ok(true) => {}
         Ok(false) => return Err(refused("the signature is not one of the credential's key")),
-        Err(error) => return Err(not_verified(world, &error)),
+        // It was a key when it was registered.
+        Err(NotVerified::NoKey) => {
+            return Err(Failure::NotVerified("the kept key is none".to_owned()));
+        }
+        Err(NotVerified::Failed(why)) => return Err(Failure::NotVerified(why)),
     }
     // Step 21.
-    let counter = counter(credential, wanted.given_at, sent.data.sign_count);
-    Ok((credential, counter))
+    Ok(counter(credential, wanted.given_at, sent.data.sign_count))
 }
 
 /// What a counter says, in a response to a challenge that was given out at an instant.
-fn counter(credential: &Credential, given_at: u64, now: u32) -> Counter {
+fn counter(credential: Credential<'_>, given_at: u64, now: u32) -> Counter {
     let before = credential.sign_count;
     let has_none = before == 0 && now == 0;
     let was_used_since = credential.used_at.is_some_and(|used_at| given_at < used_at);

@@ -1,11 +1,13 @@
-//! An authenticator in software, with the browser before it. Its fields may be changed, so that it behaves badly.
+//! An authenticator in software, with the browser before it, for tests. Its fields may be changed, so that it behaves badly.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+use crate::options::base64url;
 
 /// The user has touched it.
 pub const PRESENT: u8 = 1;
@@ -33,6 +35,10 @@ pub struct Authenticator {
 
 impl Authenticator {
     /// An authenticator whose key and credential are made of a number.
+    ///
+    /// # Panics
+    /// When the number is 0.
+    #[must_use]
     pub fn new(number: u8, party: &str, origin: &str) -> Self {
         let key = SigningKey::from_slice(&[number; 32]).unwrap();
         let point = key.verifying_key().to_sec1_point(false);
@@ -57,6 +63,9 @@ impl Authenticator {
     }
 
     /// The answer to options of a registration: RegistrationResponseJSON.
+    ///
+    /// # Panics
+    /// When the credential is longer than its lengths can say.
     pub fn create(&mut self, options: &Value) -> Value {
         self.handle = options["user"]["id"].clone();
         let credential = [
@@ -136,9 +145,4 @@ impl Authenticator {
             "response": response,
         })
     }
-}
-
-/// Bytes as base64url without padding.
-pub fn base64url(bytes: &[u8]) -> String {
-    URL_SAFE_NO_PAD.encode(bytes)
 }

@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{FidoError, refused};
-use crate::settings::Fido;
+use crate::{Failure, RelyingParty, refused};
 
 /// `type` of a registration.
 pub const CREATE: &str = "webauthn.create";
@@ -29,7 +28,7 @@ impl ClientData {
     ///
     /// # Errors
     /// When it is another one.
-    pub fn is_of_type(&self, wanted: &str) -> Result<(), FidoError> {
+    pub fn is_of_type(&self, wanted: &str) -> Result<(), Failure> {
         if self.r#type == wanted {
             return Ok(());
         }
@@ -43,7 +42,7 @@ impl ClientData {
     ///
     /// # Errors
     /// When it is another one.
-    pub fn answers(&self, challenge: &str) -> Result<(), FidoError> {
+    pub fn answers(&self, challenge: &str) -> Result<(), Failure> {
         if self.challenge == challenge {
             return Ok(());
         }
@@ -56,11 +55,9 @@ impl ClientData {
     ///
     /// # Errors
     /// When it is another one, or a page of another origin has framed it.
-    pub fn is_from(&self, party: &Fido) -> Result<(), FidoError> {
+    pub fn is_from(&self, party: &RelyingParty) -> Result<(), Failure> {
         if !party.origins.contains(&self.origin) {
-            return Err(refused(
-                "the page's origin is none of the relying party's: see `fido.origins` of the component's settings",
-            ));
+            return Err(refused("the page's origin is none of the relying party's"));
         }
         // Level 3, 7.1 steps 10 and 11 and 7.2 steps 13 and 14: no page is expected in a frame of another origin.
         if self.cross_origin == Some(true) || self.top_origin.is_some() {

@@ -1,9 +1,10 @@
 //! An authenticator's public key: from COSE (RFC 9053) to PEM, and its signatures from DER to two numbers.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ciborium::Value;
 
-use super::cbor::{Map, member};
-use crate::words::base64;
+use crate::cbor::{Map, member};
 
 /// COSE's number of ES256: ECDSA on P-256 with SHA-256. It is the one algorithm that is offered.
 pub const ES256: i64 = -7;
@@ -55,7 +56,7 @@ pub fn of_cose(map: &Map) -> Result<PublicKey, &'static str> {
 }
 
 fn pem(key: &[u8]) -> String {
-    let text = base64(key);
+    let text = STANDARD.encode(key);
     let mut pem = String::from("-----BEGIN PUBLIC KEY-----\n");
     for line in text.as_bytes().chunks(64) {
         pem.extend(line.iter().map(|byte| char::from(*byte)));

@@ -1,7 +1,7 @@
 //! What an authenticator signs (Web Authentication Level 2, section 6.1): authenticator data.
 
-use super::cbor;
-use super::public_key::{self, PublicKey};
+use crate::cbor;
+use crate::public_key::{self, PublicKey};
 
 /// Flags (section 6.1; the two of backups are of Level 3).
 const USER_PRESENT: u8 = 1;

@@ -7,11 +7,10 @@ use ciborium::Value;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::FidoError;
-use super::authenticator_data::{self, AuthenticatorData, NewCredential};
-use super::cbor;
-use super::client_data::ClientData;
-use super::public_key::numbers;
+use crate::authenticator_data::{self, AuthenticatorData, NewCredential};
+use crate::client_data::ClientData;
+use crate::public_key::numbers;
+use crate::{Failure, cbor};
 
 /// Bytes of a response's JSON text, at most.
 pub const RESPONSE_MAX: usize = 65_536;
@@ -87,8 +86,8 @@ struct SentAssertion {
 /// Reads a RegistrationResponseJSON.
 ///
 /// # Errors
-/// [`FidoError::Malformed`].
-pub fn registration(text: &str) -> Result<Registration, FidoError> {
+/// [`Failure::Malformed`].
+pub fn registration(text: &str) -> Result<Registration, Failure> {
     let sent: Sent<SentRegistration> = json(text)?;
     let id = sent.id()?;
     let (client_data_json, client_data) = client_data(&sent.response.client_data_json)?;
@@ -140,8 +139,8 @@ fn is_of_a_transport(byte: u8) -> bool {
 /// Reads an AuthenticationResponseJSON.
 ///
 /// # Errors
-/// [`FidoError::Malformed`].
-pub fn assertion(text: &str) -> Result<Assertion, FidoError> {
+/// [`Failure::Malformed`].
+pub fn assertion(text: &str) -> Result<Assertion, Failure> {
     let sent: Sent<SentAssertion> = json(text)?;
     sent.id()?;
     let (client_data_json, client_data) = client_data(&sent.response.client_data_json)?;
@@ -168,7 +167,7 @@ pub fn assertion(text: &str) -> Result<Assertion, FidoError> {
 
 impl<R> Sent<R> {
     /// The credential's id.
-    fn id(&self) -> Result<Vec<u8>, FidoError> {
+    fn id(&self) -> Result<Vec<u8>, Failure> {
         if self.r#type != "public-key" {
             return Err(malformed("type", "must be `public-key`"));
         }
@@ -184,24 +183,24 @@ impl<R> Sent<R> {
 }
 
 /// A response's JSON. The reader's message names members and types. It may show a value, so it is not told.
-fn json<T: DeserializeOwned>(text: &str) -> Result<T, FidoError> {
+fn json<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
     if text.len() > RESPONSE_MAX {
         let why = format!(
             "`credential` has {} bytes; it may have {RESPONSE_MAX}",
             text.len()
         );
-        return Err(FidoError::Malformed(why));
+        return Err(Failure::Malformed(why));
     }
     serde_json::from_str(text).map_err(|error| {
         let why = format!(
             "`credential` is not the JSON form of the browser's response (toJSON), at its column {}",
             error.column()
         );
-        FidoError::Malformed(why)
+        Failure::Malformed(why)
     })
 }
 
-fn client_data(text: &str) -> Result<(Vec<u8>, ClientData), FidoError> {
+fn client_data(text: &str) -> Result<(Vec<u8>, ClientData), Failure> {
     let place = "response.clientDataJSON";
     let json = bytes(place, text)?;
     let read = serde_json::from_slice(&json);
@@ -209,7 +208,7 @@ fn client_data(text: &str) -> Result<(Vec<u8>, ClientData), FidoError> {
     Ok((json, read))
 }
 
-fn bytes(place: &str, text: &str) -> Result<Vec<u8>, FidoError> {
+fn bytes(place: &str, text: &str) -> Result<Vec<u8>, Failure> {
     let decoded = URL_SAFE_NO_PAD.decode(text);
     decoded.map_err(|_| {
         malformed(
@@ -219,6 +218,6 @@ fn bytes(place: &str, text: &str) -> Result<Vec<u8>, FidoError> {
     })
 }
 
-fn malformed(place: &str, why: &str) -> FidoError {
-    FidoError::Malformed(format!("`credential.{place}` {why}"))
+fn malformed(place: &str, why: &str) -> Failure {
+    Failure::Malformed(format!("`credential.{place}` {why}"))
 }
