@@ -12,6 +12,9 @@
 //! it asks something else, because documents have changed, the answers from there on are forgotten. So no
 //! call is made twice for one request. A delivery that is retried after a failure makes its calls again.
 //!
+//! What a turn has read may not be on disk yet, and a crash may lose it. So a call that cannot be taken back begins
+//! after the commit of all that the turn can have read ([`Turn::outside_after_commit`]).
+//!
 //! The answers are in memory only. After a crash nobody knows them, and nothing of the turn is on disk. All turns have
 //! one budget of memory for them: a turn beyond it fails, as if the service were away.
 
@@ -19,10 +22,11 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::commit::Executed;
 use crate::engine::{Engine, Shared, WeakEngine};
 use crate::queue::Job;
 use crate::run::is_expired;
-use crate::stimulus::Failure;
+use crate::stimulus::{Failure, Reply, Waiter};
 use crate::time::Timestamp;
 use crate::turn::{Interrupt, Turn};
 use crate::validate::conflict_now;
@@ -108,7 +112,15 @@ pub(crate) struct Calls {
     /// Whether more random bytes were drawn than are remembered.
     forgets: bool,
     /// The call without an answer that has interrupted the turn.
-    begins: Option<(CallHash, BeginCall)>,
+    begins: Option<Begins>,
+}
+
+/// A call that is to begin.
+struct Begins {
+    hash: CallHash,
+    begin: BeginCall,
+    /// Whether all that the turn can have read must be on disk first.
+    after_commit: bool,
 }
 
 impl Calls {
@@ -164,12 +176,11 @@ impl Calls {
     fn answer(
         &mut self,
         now: Timestamp,
-        hash: CallHash,
-        begin: BeginCall,
+        begins: Begins,
     ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
         let nth = self.made;
         if let Some((known, kept)) = self.remembered.answers.get(nth) {
-            if *known == hash {
+            if *known == begins.hash {
                 self.made += 1;
                 return Ok(kept.answer.clone());
             }
@@ -194,7 +205,7 @@ impl Calls {
         self.remembered.drawn.truncate(self.drawn);
         self.remembered.now = Some(now);
         self.remembered.begun += 1;
-        self.begins = Some((hash, begin));
+        self.begins = Some(begins);
         Err(Interrupt::Outside)
     }
 }
@@ -210,8 +221,34 @@ impl Turn {
         hash: CallHash,
         begin: BeginCall,
     ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
-        let now = self.now;
-        self.calls.answer(now, hash, begin)
+        self.asks_outside(hash, begin, false)
+    }
+
+    /// As [`Self::outside`], for a call with an effect that nobody can take back: `begin` is called when all turns
+    /// are on disk whose writes this turn can have read. The effect stays if this turn fails afterwards.
+    ///
+    /// # Errors
+    /// As [`Self::outside`].
+    pub fn outside_after_commit(
+        &mut self,
+        hash: CallHash,
+        begin: BeginCall,
+    ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
+        self.asks_outside(hash, begin, true)
+    }
+
+    fn asks_outside(
+        &mut self,
+        hash: CallHash,
+        begin: BeginCall,
+        after_commit: bool,
+    ) -> Result<Arc<dyn OutsideAnswer>, Interrupt> {
+        let begins = Begins {
+            hash,
+            begin,
+            after_commit,
+        };
+        self.calls.answer(self.now, begins)
     }
 }
 
@@ -234,6 +271,15 @@ impl Answered {
                 if let Err(job) = engine.shared.queue.push_answered_if_open(job) {
                     engine.turn_away(job);
                 }
+            });
+        }
+    }
+
+    /// The call does not begin, because the engine ends.
+    fn never(mut self, failure: Failure) {
+        if let Some((job, _)) = self.waiting.take() {
+            self.engine.ended("a call that does not begin", |engine| {
+                engine.fail(None, job, failure, 0);
             });
         }
     }
@@ -285,7 +331,7 @@ impl Engine {
             return self.fail(Some(turn), job, failure, 0);
         }
         let mut calls = std::mem::take(&mut turn.calls);
-        let Some((hash, begin)) = calls.begins.take() else {
+        let Some(begins) = calls.begins.take() else {
             unreachable!("turn {} waits for a call that does not begin", turn.id);
         };
         job.remembered = calls.remembered();
@@ -294,9 +340,33 @@ impl Engine {
         let counters = &self.shared.counters;
         counters.outside_calls.fetch_add(1, Ordering::Relaxed);
         self.shared.queue.outside.fetch_add(1, Ordering::Relaxed);
-        begin(Answered {
+        let answered = Answered {
             engine: self.weak(),
-            waiting: Some((job, hash)),
+            waiting: Some((job, begins.hash)),
+        };
+        if begins.after_commit {
+            self.begin_after_commit(begins.begin, answered);
+        } else {
+            (begins.begin)(answered);
+        }
+    }
+
+    /// Begin a call when all turns that are executed now are on disk. If they never will be, it does not begin.
+    fn begin_after_commit(&self, begin: BeginCall, answered: Answered) {
+        let log = &self.shared.log;
+        if log.committed() == log.last() {
+            return begin(answered);
+        }
+        let committed: Waiter = Box::new(move |outcome| match outcome {
+            Ok(_) => begin(answered),
+            Err(failure) => answered.never(failure),
         });
+        // A place in the log behind all of them, with nothing to write.
+        let place = Executed::default();
+        let now_us = self.shared.environment.clock.monotonic_us();
+        let told = (committed, Box::new(()) as Reply);
+        if let Err(refused) = log.append(place, Some(told), now_us) {
+            refused.tell();
+        }
     }
 }

@@ -171,6 +171,16 @@ impl Host for Guest {
             .map_err(KeyError::from))
     }
 
+    fn destroy(&mut self, reference: String) -> Answer<()> {
+        let remote = self.using(&reference, "destroy", &[]).map(Call::for_good);
+        let work = move |keys: &keys::Keys, owner: &str| keys.destroy(owner, &reference);
+        let destroyed = match remote {
+            Some(call) => self.remotely(&self.identity.name.clone(), call, work)?,
+            None => self.here(work)?,
+        };
+        Ok(destroyed.map_err(KeyError::from))
+    }
+
     fn sign(&mut self, reference: String, message: Vec<u8>) -> Answer<Vec<u8>> {
         let now = self.now()?;
         let owner = self.identity.name.clone();

@@ -18,7 +18,7 @@ use rialto_engine::{
 
 /// A service that answers when the test says so.
 #[derive(Clone, Default)]
-struct Service(Arc<Mutex<Vec<(String, Answered)>>>, Arc<AtomicU64>);
+pub struct Service(Arc<Mutex<Vec<(String, Answered)>>>, Arc<AtomicU64>);
 
 /// An answer that counts how often its turn was executed.
 struct Text {
@@ -39,19 +39,33 @@ impl OutsideAnswer for Text {
 impl Service {
     /// As a part of a turn: ask the service.
     fn ask(&self, turn: &mut Turn, question: &str) -> Result<String, Interrupt> {
+        self.asks(turn, question, Turn::outside)
+    }
+
+    /// The same, when all that the turn can have read is on disk.
+    pub fn ask_after_commit(&self, turn: &mut Turn, question: &str) -> Result<String, Interrupt> {
+        self.asks(turn, question, Turn::outside_after_commit)
+    }
+
+    fn asks(
+        &self,
+        turn: &mut Turn,
+        question: &str,
+        how: impl FnOnce(&mut Turn, [u8; 32], BeginCall) -> Result<Arc<dyn OutsideAnswer>, Interrupt>,
+    ) -> Result<String, Interrupt> {
         let calls = self.0.clone();
         let asked = question.to_owned();
         let begin: BeginCall = Box::new(move |answered| calls.lock().push((asked, answered)));
         let mut hash = [0; 32];
         let length = question.len().min(32);
         hash[..length].copy_from_slice(&question.as_bytes()[..length]);
-        let answer = turn.outside(hash, begin)?;
+        let answer = how(turn, hash, begin)?;
         let answer: &dyn Any = &*answer;
         Ok(answer.downcast_ref::<Text>().unwrap().text.clone())
     }
 
     /// The questions without an answer.
-    fn asked(&self) -> Vec<String> {
+    pub fn asked(&self) -> Vec<String> {
         let calls = self.0.lock();
         calls.iter().map(|(question, _)| question.clone()).collect()
     }
@@ -65,7 +79,7 @@ impl Service {
         self.0.lock().remove(0).1
     }
 
-    fn answer(&self, answer: &str) {
+    pub fn answer(&self, answer: &str) {
         let text = answer.to_owned();
         let executed = self.1.clone();
         self.take().with(Arc::new(Text { text, executed }));
@@ -91,7 +105,7 @@ fn write(text: &'static str) -> Ask {
     })
 }
 
-fn outcome(answer: &Answer) -> Option<Result<bool, Failure>> {
+pub fn outcome(answer: &Answer) -> Option<Result<bool, Failure>> {
     answer.lock().clone()
 }
 

@@ -73,6 +73,16 @@ fn published_signature_is_verified() {
 }
 
 #[test]
+fn key_in_software_lies_in_its_reference() {
+    let keys = keys();
+    let key = reference(&keys, Algorithm::Hs256);
+    let anothers = keys.destroy("another", &key);
+    assert!(matches!(anothers, Err(KeyError::NoKey(_))));
+    assert_eq!(keys.destroy(OWNER, &key), Ok(()));
+    assert!(keys.sign(OWNER, &key, NOW, b"m").is_ok());
+}
+
+#[test]
 fn key_is_used_for_its_purpose_alone() {
     let keys = keys();
     for algorithm in Algorithm::ALL {

@@ -120,6 +120,29 @@ fn turn_does_not_call_a_remote_provider_itself() {
 }
 
 #[test]
+fn key_is_destroyed_by_its_owner_and_outside_turns() {
+    let (keys, make) = remote(Duration::MAX);
+    make.send(()).unwrap();
+    let key = asked(&keys).recv().unwrap().unwrap();
+    let within = keys.destroy(OWNER, &key);
+    assert!(
+        matches!(within, Err(KeyError::Unsupported(_))),
+        "{within:?}"
+    );
+    let outside = |owner: &'static str| {
+        let (told, destroyed) = channel();
+        let key = key.clone();
+        let work = move |keys: &Keys| keys.destroy(owner, &key);
+        keys.call_outside(AWAY, work, move |outcome| told.send(outcome).unwrap());
+        destroyed.recv().unwrap()
+    };
+    for other in ["another", HOST] {
+        assert!(matches!(outside(other), Err(KeyError::NoKey(_))));
+    }
+    assert_eq!((outside(OWNER), outside(OWNER)), (Ok(()), Ok(())));
+}
+
+#[test]
 fn calls_beyond_the_queue_are_refused_at_once() {
     let (keys, make) = remote(Duration::MAX);
     // One runs or is about to, and 32 wait.

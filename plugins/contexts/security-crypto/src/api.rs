@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 use crate::adapters;
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::definitions::{self, DEFINITIONS};
+use crate::destroying::{Told, told};
 use crate::fido::{self, credentials};
-use crate::keys::{self, KEYS, Key};
+use crate::keys::{self, KEYS};
 use crate::making;
 use crate::termination;
 use crate::using;
@@ -39,10 +40,13 @@ fn look(world: &mut impl World, caller: &Caller, request: &Request) -> Result<An
     caller.needs(Role::Reader)?;
     let id = id(request);
     match request.operation_id.as_str() {
-        "listKeyDefinitions" => list(world, request, &DEFINITIONS, |definition| definition),
+        "listKeyDefinitions" => list(world, request, &DEFINITIONS, |_, definition| definition),
         "getKeyDefinition" => Ok(Answer::json(200, &definitions::known(world, id)?)),
-        "listKeys" => list(world, request, &KEYS, Key::told),
-        "getKey" => Ok(Answer::json(200, &keys::known(world, id)?.told())),
+        "listKeys" => list(world, request, &KEYS, told),
+        "getKey" => {
+            let key = keys::known(world, id)?;
+            Ok(Answer::json(200, &told(world, key)))
+        }
         "getCryptoAdapter" => Ok(Answer::json(200, &adapters::view(world))),
         "getTls" => Ok(Answer::json(200, &termination::view(world))),
         "listFidoCredentials" => {
@@ -54,14 +58,15 @@ fn look(world: &mut impl World, caller: &Caller, request: &Request) -> Result<An
     }
 }
 
-fn list<T: DeserializeOwned, V: Serialize>(
-    world: &mut impl World,
+fn list<W: World, T: DeserializeOwned, V: Serialize>(
+    world: &mut W,
     request: &Request,
     collection: &Collection<T>,
-    told: impl Fn(T) -> V,
+    told: impl Fn(&mut W, T) -> V,
 ) -> Result<Answer, Problem> {
     let paging = Paging::of(&request.query_parameters)?;
-    let page = paging.fill(world, collection, "", |_, _, document| Some(told(document)))?;
+    let told = |world: &mut W, _: &str, document| Some(told(world, document));
+    let page = paging.fill(world, collection, "", told)?;
     Ok(Answer::json(200, &page))
 }
 
@@ -126,14 +131,14 @@ fn change(world: &mut impl World, caller: &Caller, request: &Request) -> Result<
             let member = |name| text(&asked, name).unwrap_or_default();
             let (definition, unwraps) = (member("definition"), member("unwrappingKey"));
             let loaded = making::load(world, caller, definition, unwraps, member("wrapped"))?;
-            Ok(made(loaded))
+            Ok(made(told(world, loaded)))
         }
         "changeKeyState" => {
             let asked: Value = body(request)?;
             let state = serde_json::from_value(asked["state"].clone());
             let state = state.map_err(|error| malformed(&error))?;
             let changed = keys::change(world, caller, id(request), state)?;
-            Ok(Answer::json(200, &changed.told()))
+            Ok(Answer::json(200, &told(world, changed)))
         }
         "readTlsAgain" => Ok(Answer::json(200, &termination::read_again(world))),
         "setCryptoAdapter" => {
@@ -177,12 +182,13 @@ fn generated(
     let definition = text(&asked, "definition").ok_or_else(|| {
         Problem::new(Kind::Malformed, "`definition` says which key is to be made")
     })?;
-    Ok(made(making::generate(world, caller, definition, families)?))
+    let key = making::generate(world, caller, definition, families)?;
+    Ok(made(told(world, key)))
 }
 
-fn made(key: Key) -> Answer {
-    let path = format!("/kms-keys/{}", key.id);
-    Answer::json(201, &key.told()).with("location", path)
+fn made(key: Told) -> Answer {
+    let path = format!("/kms-keys/{}", key.id());
+    Answer::json(201, &key).with("location", path)
 }
 
 /// What programs do. No answer may be kept on its way. All but FIDO2 stores nothing.

@@ -14,6 +14,7 @@ wit_bindgen::generate!({
     with: {
         "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
         "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
+        "rialto:host/scheduling@0.1.0": rialto_sdk::bindings::rialto::host::scheduling,
         "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
         "rialto:host/http@0.1.0": rialto_sdk::bindings::rialto::host::http,
         "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,

@@ -7,7 +7,7 @@ use crate::bindings::rialto::host::tls;
 use crate::bindings::rialto::security_authn::verify_token::{self, Verified};
 use crate::settings::{Fido, Settings};
 use crate::world::{PinSide, Providers, World};
-use rialto_sdk::bindings::rialto::host::{clock, random};
+use rialto_sdk::bindings::rialto::host::{clock, random, scheduling};
 use rialto_sdk::scheme::{self, Scheme};
 
 /// The host.
@@ -32,6 +32,10 @@ impl Providers for Host {
         wrapped: &[u8],
     ) -> Result<Key, KeyError> {
         keys::load(provider, attributes, unwraps, wrapped)
+    }
+
+    fn destroy(&mut self, reference: &str) -> Result<(), KeyError> {
+        keys::destroy(reference)
     }
 
     fn hand_out(&mut self, algorithm: Algorithm, receiver: &str) -> Result<HandedOut, KeyError> {
@@ -97,6 +101,10 @@ impl Providers for Host {
 impl World for Host {
     fn now(&mut self) -> u64 {
         clock::now()
+    }
+
+    fn remind(&mut self, id: &str, due: u64) {
+        scheduling::set_reminder(id, due, "");
     }
 
     fn verify_token(&mut self, token: &str) -> Option<Verified> {

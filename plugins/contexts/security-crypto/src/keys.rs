@@ -2,10 +2,11 @@
 //!
 //! | State | What the key does | Next |
 //! |---|---|---|
-//! | `PENDING` | nothing yet: it was loaded, so somebody may know it | `ACTIVE`, by another operator than the one who loaded it; `DESTROYED` |
+//! | `PENDING` | nothing yet: it was loaded, so somebody may know it | `ACTIVE` or `DESTROYING`, by another operator than the one who loaded it |
 //! | `ACTIVE` | all that it is for, until `notAfter` | `SUSPENDED` |
 //! | `SUSPENDED` | nothing | `ACTIVE`, `DESTRUCTION_ASKED` |
-//! | `DESTRUCTION_ASKED` | nothing | `SUSPENDED`; `DESTROYED`, by another operator than the one who asked |
+//! | `DESTRUCTION_ASKED` | nothing | `SUSPENDED`; `DESTROYING`, by another operator than the one who asked for `DESTROYED` |
+//! | `DESTROYING` | nothing, for ever | `DESTROYED`, when its provider has destroyed it ([`crate::destroying`]) |
 //! | `DESTROYED` | nothing, for ever: its reference is removed | none |
 //!
 //! A backup from before still has the reference of a destroyed key.
@@ -15,6 +16,7 @@ use rialto_sdk::operators::{Caller, Kind, Problem, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::definitions::Definition;
+use crate::destroying;
 use crate::words::{Algorithm, Usage};
 use crate::world::World;
 
@@ -33,6 +35,9 @@ pub enum State {
     Suspended,
     /// It is to be destroyed, and waits for another operator.
     DestructionAsked,
+    /// Its provider is to destroy it. It is told and never stored or asked for: see [`destroying`].
+    #[serde(skip_deserializing)]
+    Destroying,
     /// It is gone.
     Destroyed,
 }
@@ -88,6 +93,10 @@ pub struct Key {
     /// When: UTC, milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<u64>,
+    /// When its provider had destroyed it: UTC, milliseconds since 1970. An earlier release forgot the reference
+    /// without asking the provider, and noted nothing here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destroyed_at: Option<u64>,
 }
 
 impl Key {
@@ -120,14 +129,8 @@ impl Key {
             created_at: at,
             changed_by: None,
             changed_at: None,
+            destroyed_at: None,
         }
-    }
-
-    /// What is told of it: all but its reference.
-    #[must_use]
-    pub fn told(mut self) -> Self {
-        self.reference = None;
-        self
     }
 }
 
@@ -156,7 +159,7 @@ pub fn usable(world: &mut impl World, caller: &Caller, id: &str) -> Result<(Key,
     }
     match (key.state, key.reference.clone()) {
         (State::Active, Some(reference)) => Ok((key, reference)),
-        (state, _) => Err(not_in(id, state)),
+        _ => Err(not_in(id, destroying::state(world, &key))),
     }
 }
 
@@ -171,11 +174,13 @@ const fn name(state: State) -> &'static str {
         State::Active => "ACTIVE",
         State::Suspended => "SUSPENDED",
         State::DestructionAsked => "DESTRUCTION_ASKED",
+        State::Destroying => "DESTROYING",
         State::Destroyed => "DESTROYED",
     }
 }
 
-/// Change a key's state.
+/// Change a key's state. A key that is to be `DESTROYED` is `DESTROYING` until its provider has destroyed it. To ask for
+/// that again has the provider asked at once.
 ///
 /// # Errors
 /// When there is no such key, the state does not follow, or one operator alone would bring in or destroy a key.
@@ -190,21 +195,26 @@ pub fn change(
         .within(world)
         .get_for_update(id)
         .ok_or_else(|| unknown(id))?;
-    let before = match (key.state, to) {
+    let before = match (destroying::state(world, &key), to) {
         (State::Active, State::Suspended)
         | (State::Suspended, State::Active | State::DestructionAsked)
-        | (State::DestructionAsked, State::Suspended)
-        | (State::Pending, State::Destroyed) => None,
-        (State::Pending, State::Active) => Some(&key.created_by),
+        | (State::DestructionAsked, State::Suspended) => None,
+        (State::Pending, State::Active | State::Destroyed) => Some(&key.created_by),
         (State::DestructionAsked, State::Destroyed) => key.changed_by.as_ref(),
+        (State::Destroying, State::Destroyed) => {
+            destroying::hurry(world, id);
+            return Ok(key);
+        }
         (state, _) => return Err(not_in(id, state)),
     };
     if before == Some(&caller.name) {
         let detail = "this is up to another operator than the one who asked for it";
         return Err(Problem::new(Kind::MakerIsChecker, detail));
     }
-    if to == State::Destroyed {
-        key.reference = None;
+    if to == State::Destroyed
+        && let Some(reference) = key.reference.take()
+    {
+        destroying::begin(world, id, reference);
     }
     key.state = to;
     key.changed_by = Some(caller.name.clone());

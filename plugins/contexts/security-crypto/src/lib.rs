@@ -8,6 +8,7 @@
 //! | [`api`] | the operations over HTTP, and the roles that they need |
 //! | [`definitions`] | definitions of keys: usage, algorithm, owner, end |
 //! | [`keys`] | keys: their documents and states |
+//! | [`destroying`] | destroying keys at their providers |
 //! | [`making`] | generating, loading and handing out keys |
 //! | [`using`] | signatures, encryption, hashes, PIN blocks, random numbers |
 //! | [`adapters`] | which provider makes new keys |
@@ -21,6 +22,7 @@ pub mod adapters;
 pub mod api;
 pub mod bindings;
 pub mod definitions;
+pub mod destroying;
 pub mod fido;
 pub mod host;
 pub mod keys;
@@ -36,13 +38,15 @@ pub mod world;
 mod component {
     //! The exports.
 
-    use crate::bindings::exports::rialto::host::{http_handler, settings_handler};
+    use crate::bindings::exports::rialto::host::{
+        activation_handler, http_handler, reminder_handler, settings_handler,
+    };
     use crate::bindings::exports::rialto::security_crypto::fido::{
         self, Authenticated, Authorized, Begun, FidoError, Owner, Registered, Transaction, User,
     };
     use crate::host::Host;
     use crate::settings::Settings;
-    use crate::{api, fido as operations};
+    use crate::{api, destroying, fido as operations};
 
     struct SecurityCrypto;
 
@@ -52,6 +56,19 @@ mod component {
     );
 
     rialto_sdk::judges_settings!(settings_handler, SecurityCrypto, Settings);
+
+    impl reminder_handler::Guest for SecurityCrypto {
+        fn reminder_due(id: String, _due: u64, _payload: String) {
+            destroying::reminded(&mut Host, &id);
+        }
+    }
+
+    impl activation_handler::Guest for SecurityCrypto {
+        fn release_activated(_release: u64, _step: u32) -> bool {
+            destroying::resume(&mut Host);
+            false
+        }
+    }
 
     impl fido::Guest for SecurityCrypto {
         fn begin_registration(owner: Owner, user: User) -> Result<Begun, FidoError> {

@@ -38,6 +38,11 @@ pub trait Providers {
         unwraps: &str,
         wrapped: &[u8],
     ) -> Result<Key, KeyError>;
+    /// Destroys a key at its provider for good.
+    ///
+    /// # Errors
+    /// When the key may still be at its provider.
+    fn destroy(&mut self, reference: &str) -> Result<(), KeyError>;
     /// Makes a key pair for somebody else.
     ///
     /// # Errors
@@ -108,6 +113,8 @@ pub trait Providers {
 pub trait World: Store + Providers {
     /// The turn's instant: UTC, milliseconds since 1970.
     fn now(&mut self) -> u64;
+    /// Sets a reminder, or replaces the one of this id: UTC, milliseconds since 1970.
+    fn remind(&mut self, id: &str, due: u64);
     /// What a valid access token says; none if it is not valid now.
     fn verify_token(&mut self, token: &str) -> Option<Verified>;
     /// Random bytes, as lower-case hexadecimal digits.

@@ -4,7 +4,8 @@
 //! COUNT` and `be-good-when-activated`, `log COUNT BYTES` (that many lines of that length), `fill FROM TO
 //! BYTES` (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
 //! or no cursor), which is answered with the number of documents, the first and the last one's id, and the
-//! cursor to go on with.
+//! cursor to go on with. `destroy REFERENCE` destroys a key, and is answered with `destroyed` or the error;
+//! `destroy-then-trap REFERENCE` traps when the key is destroyed.
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -29,6 +30,7 @@ mod component {
 
     use crate::bindings::exports::rialto::host::activation_handler;
     use crate::bindings::exports::rialto::hostile_context::echo;
+    use crate::bindings::rialto::host::keys;
     use rialto_sdk::bindings::rialto::host::logging;
     use rialto_sdk::bindings::rialto::host::storage::{self, Document, Page, Range};
 
@@ -72,9 +74,20 @@ mod component {
                 let range = named(prefix).map_or(Range::All, |p| Range::Prefix(p.to_owned()));
                 return page(&storage::scan(PILE, &range, named(cursor), number(limit)));
             }
+            ["destroy", reference] => return destroy(reference),
+            ["destroy-then-trap", reference] => {
+                panic!("the friend traps when the key is {}", destroy(reference))
+            }
             _ => panic!("{order:?} is no order"),
         }
         "done".to_owned()
+    }
+
+    fn destroy(reference: &str) -> String {
+        match keys::destroy(reference) {
+            Ok(()) => "destroyed".to_owned(),
+            Err(error) => error.to_string(),
+        }
     }
 
     fn number(word: &str) -> u32 {

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rialto_tests::catalogue;
 use rialto_tests::office::{Office, Said};
+use rialto_tests::waiting::until;
 use rialto_tests::{RunningHost, TestScheme};
 use serde_json::{Value, json};
 
@@ -19,6 +21,9 @@ pub const PEOPLE: &[(&str, &str)] = &[
     ("audit", r#""context""#),
     ("logging", r#""context""#),
 ];
+
+/// Longer than anything here takes.
+const SOON: Duration = Duration::from_secs(30);
 
 /// A host and its operators.
 pub struct Scene {
@@ -70,6 +75,44 @@ impl Scene {
         let definition = self.definition(usage, algorithm).await;
         self.done("anna", path, json!({ "definition": definition }))
             .await
+    }
+
+    /// What one operator alone can do about the end of a key.
+    pub async fn ask_for_its_end(&mut self, key: &Value) {
+        let path = format!("/kms-keys/{}/state", text(&key["id"]));
+        for state in ["SUSPENDED", "DESTRUCTION_ASKED"] {
+            self.done("anna", &path, json!({ "state": state })).await;
+        }
+        let own = self
+            .asked("anna", &path, json!({ "state": "DESTROYED" }))
+            .await;
+        assert_eq!((own.status, own.problem()), (403, "maker-is-checker"));
+    }
+
+    /// The decision of this operator that a key is to be destroyed.
+    pub async fn decide_its_end(&mut self, who: &str, key: &Value) {
+        let path = format!("/kms-keys/{}/state", text(&key["id"]));
+        let decided = self.done(who, &path, json!({ "state": "DESTROYED" })).await;
+        assert_eq!(decided["state"], "DESTROYING");
+    }
+
+    /// What operators see of a key.
+    pub async fn shown(&self, key: &Value) -> Value {
+        let path = format!("/kms-keys/{}", text(&key["id"]));
+        self.office.get("anna", &path).await.unwrap()
+    }
+
+    /// Wait until a key is destroyed.
+    pub async fn is_destroyed(&self, key: &Value) {
+        until("the key is destroyed", SOON, async || {
+            let shown = self.shown(key).await;
+            Ok((shown["state"] == "DESTROYED")
+                .then_some(())
+                .ok_or(shown.to_string()))
+        })
+        .await
+        .unwrap();
+        assert!(self.shown(key).await["destroyedAt"].is_u64());
     }
 
     async fn definition(&mut self, usage: &str, algorithm: &str) -> Value {
@@ -302,6 +345,25 @@ async fn secrets_are_encrypted_and_no_key_is_written() {
         "{said:?}"
     );
     scene.end("cryptography/secrets");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_in_software_is_destroyed_after_a_crash_too() {
+    let mut scene = Scene::start();
+    let key = scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await;
+    scene.ask_for_its_end(&key).await;
+    assert_eq!(scene.shown(&key).await["state"], "DESTRUCTION_ASKED");
+    scene.decide_its_end("ben", &key).await;
+    scene.host.kill().unwrap();
+    scene.host.restart().unwrap();
+    let scene = Scene::at(scene.scheme, scene.host);
+    scene.is_destroyed(&key).await;
+    let left = ["documents", "security-crypto", "destructions"];
+    let left = scene.host.cli(&left).unwrap();
+    assert!(left.said().contains("has no document in"), "{left}");
+    let asked = json!({ "key": key["id"], "data": "YWJj" });
+    let said = scene.asked("audit", "/signature-gen", asked).await;
+    assert_eq!((said.status, said.problem()), (409, "key-state"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

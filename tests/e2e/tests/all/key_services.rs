@@ -62,6 +62,28 @@ impl Service {
     }
 }
 
+impl Service {
+    /// The states of all its keys, as the administrator of the account sees them.
+    fn states(&self) -> Vec<String> {
+        let script = "import boto3, json, sys\n\
+            about = json.loads(sys.argv[1])\n\
+            kms = boto3.client('kms', region_name='eu-central-1',\n\
+                endpoint_url='http://127.0.0.1:%d' % about['port'],\n\
+                aws_access_key_id=about['user']['id'], aws_secret_access_key=about['user']['secret'])\n\
+            for key in kms.list_keys()['Keys']:\n    \
+                print(kms.describe_key(KeyId=key['KeyId'])['KeyMetadata']['KeyState'])\n";
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let output = Command::new(root.join("target/tools/aws-kms/bin/python"))
+            .args(["-c", script, &self.about.to_string()])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let states = String::from_utf8(output.stdout).unwrap();
+        states.lines().map(str::to_owned).collect()
+    }
+}
+
 impl Drop for Service {
     fn drop(&mut self) {
         self.child.kill().unwrap();
@@ -161,4 +183,19 @@ async fn components_use_keys_that_are_in_a_service() {
     );
     let drawn = json!({ "bytes": 32 });
     scene.done("audit", "/random-number-gen", drawn).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_operators_have_a_service_delete_a_key() {
+    let service = Service::start();
+    let scheme = service.scheme(service.secret());
+    scheme.add_operators(PEOPLE).unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let mut scene = Scene::at(scheme, host);
+    let pair = scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await;
+    scene.ask_for_its_end(&pair).await;
+    assert_eq!(service.states(), ["Enabled"]);
+    scene.decide_its_end("ben", &pair).await;
+    scene.is_destroyed(&pair).await;
+    assert_eq!(service.states(), ["PendingDeletion"]);
 }

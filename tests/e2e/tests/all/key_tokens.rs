@@ -316,6 +316,109 @@ async fn token_that_is_away_refuses_what_needs_it_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_operators_destroy_a_key_on_its_token() {
+    let hsm = Hsm::new();
+    let scheme = hsm.scheme();
+    scheme.add_operators(PEOPLE).unwrap();
+    let configuration = hsm.token.configuration();
+    let variables = [(VARIABLE, configuration.as_os_str())];
+    let host = RunningHost::start_with(&scheme, &variables).unwrap();
+    let mut scene = Scene::at(scheme, host);
+    let pair = scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await;
+    let other = scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await;
+    assert_eq!(hsm.token.objects().unwrap(), 4);
+    scene.ask_for_its_end(&pair).await;
+    scene.host.restart().unwrap();
+    let mut scene = Scene::at(scene.scheme, scene.host);
+    assert_eq!(hsm.token.objects().unwrap(), 4, "one operator alone");
+    scene.decide_its_end("ben", &pair).await;
+    scene.is_destroyed(&pair).await;
+    assert_eq!(hsm.token.objects().unwrap(), 2);
+    let asked = json!({ "key": other["id"], "data": "YWJj" });
+    scene.done("audit", "/signature-gen", asked).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_is_destroyed_when_its_token_is_back() {
+    let hsm = FailingHsm::new();
+    let scheme = hsm.scheme();
+    scheme.add_operators(PEOPLE).unwrap();
+    let host = hsm.start(&scheme);
+    let mut scene = Scene::at(scheme, host);
+    let pair = scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await;
+    scene.ask_for_its_end(&pair).await;
+    hsm.ask_for("removed");
+    scene.decide_its_end("ben", &pair).await;
+    // Each time that somebody asks again, the token is asked, until the host alerts.
+    until("the host alerts", SOON, async || {
+        scene.decide_its_end("anna", &pair).await;
+        let is_alerted = scene.host.log().contains("ALERT: the key");
+        Ok(is_alerted.then_some(()).ok_or("no alert".to_owned()))
+    })
+    .await
+    .unwrap();
+    let shown = scene.shown(&pair).await;
+    assert_eq!(shown["state"], "DESTROYING");
+    let progress = &shown["destruction"];
+    assert!(progress["tries"].as_u64().unwrap() >= 5, "{shown}");
+    assert!(progress["lastTriedAt"].is_u64(), "{shown}");
+    let failure = text(&progress["failure"]);
+    assert!(failure.contains("does not answer now"), "{shown}");
+    // Meanwhile it can be used for nothing, and cannot be resumed.
+    let asked = json!({ "key": pair["id"], "data": "YWJj" });
+    let said = scene.asked("audit", "/signature-gen", asked).await;
+    assert_eq!((said.status, said.problem()), (409, "key-state"));
+    let path = format!("/kms-keys/{}/state", text(&pair["id"]));
+    for state in ["ACTIVE", "SUSPENDED", "DESTRUCTION_ASKED"] {
+        let said = scene.asked("ben", &path, json!({ "state": state })).await;
+        assert_eq!((said.status, said.problem()), (409, "key-state"), "{state}");
+    }
+    scene.host.kill().unwrap();
+    scene.host.restart().unwrap();
+    let scene = Scene::at(scene.scheme, scene.host);
+    assert_eq!(scene.shown(&pair).await["state"], "DESTROYING");
+    assert_eq!(hsm.hsm.token.objects().unwrap(), 2);
+    hsm.release("removed");
+    // Nobody waits for the next try. Perhaps it was made by now.
+    let again = json!({ "state": "DESTROYED" });
+    let said = scene.asked("anna", &path, again).await;
+    assert!([200, 409].contains(&said.status), "{said:?}");
+    scene.is_destroyed(&pair).await;
+    assert_eq!(hsm.hsm.token.objects().unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_is_destroyed_when_a_release_without_its_context_has_gone() {
+    let hsm = FailingHsm::new();
+    let scheme = hsm.scheme();
+    scheme.add_operators(PEOPLE).unwrap();
+    let host = hsm.start(&scheme);
+    let mut scene = Scene::at(scheme, host);
+    let pair = scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await;
+    scene.ask_for_its_end(&pair).await;
+    hsm.ask_for("removed");
+    scene.decide_its_end("ben", &pair).await;
+    let release = |command: &[&str]| {
+        let done = scene.host.cli(&[&["release"], command].concat());
+        done.unwrap().success().unwrap();
+    };
+    let old = scene.scheme.old_twin().unwrap();
+    write_private(&old.path().join(PIN_FILE), &format!("{PIN}\n")).unwrap();
+    release(&["apply", old.path().to_str().unwrap()]);
+    hsm.release("removed");
+    until("nobody handles the reminder", SOON, async || {
+        let fails = scene.host.log().contains("has no such component");
+        Ok(fails.then_some(()).ok_or("no failure".to_owned()))
+    })
+    .await
+    .unwrap();
+    assert_eq!(hsm.hsm.token.objects().unwrap(), 2);
+    release(&["rollback", "1"]);
+    scene.is_destroyed(&pair).await;
+    assert_eq!(hsm.hsm.token.objects().unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn slow_token_keeps_nobody_else_waiting() {
     let hsm = FailingHsm::new();
     let scheme = hsm.scheme();

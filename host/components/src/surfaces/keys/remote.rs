@@ -22,6 +22,12 @@ pub(super) trait Value: Clone + Send + Sync + 'static {
     fn bytes(&self) -> usize;
 }
 
+impl Value for () {
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
 impl Value for bool {
     fn bytes(&self) -> usize {
         size_of::<Self>()
@@ -49,6 +55,8 @@ impl Value for NewKey {
 pub(super) struct Call {
     provider: String,
     hash: CallHash,
+    /// Whether all that the turn has read must be on disk before the provider is called.
+    after_commit: bool,
 }
 
 impl Call {
@@ -62,7 +70,19 @@ impl Call {
             hash.update(part);
         }
         let hash = hash.finalize().into();
-        Self { provider, hash }
+        Self {
+            provider,
+            hash,
+            after_commit: false,
+        }
+    }
+
+    /// The same with an effect that nobody can take back.
+    pub fn for_good(self) -> Self {
+        Self {
+            after_commit: true,
+            ..self
+        }
     }
 
     /// The same for the provider of a key. None if the key is not at a remote provider.
@@ -126,7 +146,11 @@ impl Guest {
         call: Call,
         work: impl FnOnce(&Keys, &str) -> Result<T, KeyError> + Send + 'static,
     ) -> wasmtime::Result<Result<T, KeyError>> {
-        let Call { provider, hash } = call;
+        let Call {
+            provider,
+            hash,
+            after_commit,
+        } = call;
         let identity = self.identity.clone();
         let keys = (*identity.keys).clone();
         let owner = owner.to_owned();
@@ -146,7 +170,11 @@ impl Guest {
                 },
             );
         });
-        let answer = self.turn()?.outside(hash, begin)?;
+        let turn = self.turn()?;
+        let answer = match after_commit {
+            true => turn.outside_after_commit(hash, begin)?,
+            false => turn.outside(hash, begin)?,
+        };
         let answer: &dyn Any = &*answer;
         match answer.downcast_ref::<Answer<T>>() {
             Some(answer) => Ok(answer.outcome.clone()),

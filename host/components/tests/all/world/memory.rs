@@ -24,6 +24,8 @@ pub struct MemoryStore {
     pub dead_letters: Mutex<Vec<DeadLetter>>,
     /// Deliveries that were written down and not yet made.
     pub deliveries: Mutex<BTreeMap<u64, String>>,
+    /// Nothing is written while a test has this lock.
+    pub writes: Mutex<()>,
     /// How long the reading of a document takes, without a processor.
     pub reading_takes: Mutex<Duration>,
 }
@@ -64,6 +66,7 @@ impl Store for MemoryStore {
     }
 
     fn write(&self, group: &Group) -> Result<(), StoreError> {
+        let _may_write = self.writes.lock().unwrap();
         let mut documents = self.documents.lock().unwrap();
         for write in &group.documents {
             let key = (write.collection, write.id.to_string());

@@ -24,6 +24,7 @@ use rialto_components::{
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Engine, Entropy as _, Environment, Failure, Trace};
+use rialto_keys::Keys;
 
 pub use memory::MemoryStore;
 
@@ -120,7 +121,7 @@ pub fn friend() -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: vec!["storage".into(), "logging".into()],
+            host: vec!["storage".into(), "keys".into(), "logging".into()],
             ..Grants::default()
         },
         listener: None,
@@ -292,7 +293,16 @@ impl World {
 
     /// Run a release under these limits.
     pub fn with(spec: &ReleaseSpec, instances: u32, limits: rialto_engine::Limits) -> Self {
-        let runtime = Arc::new(runtime(instances));
+        Self::on(runtime(instances), spec, limits)
+    }
+
+    /// Run a release whose components have keys at these providers.
+    pub fn with_keys(spec: &ReleaseSpec, keys: Keys) -> Self {
+        Self::on(runtime(16).with_keys(Arc::new(keys)), spec, Self::limits())
+    }
+
+    fn on(runtime: Runtime, spec: &ReleaseSpec, limits: rialto_engine::Limits) -> Self {
+        let runtime = Arc::new(runtime);
         let prepared = runtime.prepare(spec);
         let release = prepared.unwrap_or_else(|problems| panic!("{problems:?}"));
         runtime.make_current(Arc::new(release));

@@ -1,5 +1,7 @@
 //! Surroundings for tests.
 
+use std::collections::BTreeMap;
+
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
 use p256::pkcs8::DecodePublicKey as _;
@@ -30,6 +32,8 @@ pub struct Fake {
     pub providers: Vec<&'static str>,
     /// What was done, in words.
     pub done: Vec<String>,
+    /// Reminders that wait: when they are due, by id.
+    pub reminders: BTreeMap<String, u64>,
     /// The next thing fails so.
     pub fails: Option<KeyError>,
 }
@@ -37,6 +41,20 @@ pub struct Fake {
 rialto_sdk::stores_in!(Fake, this => this.store);
 
 impl Fake {
+    /// Let time pass, and handle the reminders that are due then.
+    pub fn pass(&mut self, milliseconds: u64) {
+        self.now += milliseconds;
+        let now = self.now;
+        let due: Vec<String> = self
+            .reminders
+            .extract_if(.., |_, due| *due <= now)
+            .map(|(id, _)| id)
+            .collect();
+        for id in due {
+            crate::destroying::reminded(self, &id);
+        }
+    }
+
     fn does<T>(&mut self, what: String, result: T) -> Result<T, KeyError> {
         match self.fails.take() {
             Some(error) => Err(error),
@@ -80,6 +98,9 @@ impl Providers for Fake {
     ) -> Result<Key, KeyError> {
         let what = format!("unwrap {} bytes with {unwraps}:", wrapped.len());
         self.makes(&what, provider, attributes)
+    }
+    fn destroy(&mut self, reference: &str) -> Result<(), KeyError> {
+        self.does(format!("destroy {reference}"), ())
     }
     fn hand_out(&mut self, algorithm: Algorithm, receiver: &str) -> Result<HandedOut, KeyError> {
         let pair = HandedOut {
@@ -156,6 +177,9 @@ impl Providers for Fake {
 impl World for Fake {
     fn now(&mut self) -> u64 {
         self.now
+    }
+    fn remind(&mut self, id: &str, due: u64) {
+        self.reminders.insert(id.to_owned(), due);
     }
     fn verify_token(&mut self, token: &str) -> Option<Verified> {
         (token == "good").then(|| Verified {
