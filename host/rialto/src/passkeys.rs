@@ -37,7 +37,7 @@ use serde_json::Value;
 use crate::operators::{Caller, Operators};
 use confirmations::Confirmation;
 use open::{Challenge, LIFETIME_MS, Open};
-use verifying::{OfTheHost, party};
+use verifying::{OfTheHost, relying_party};
 
 /// The most passkeys of a person that have not ended.
 pub const PASSKEYS_MAX: usize = 10;
@@ -96,7 +96,7 @@ pub struct Begun {
 
 /// The passkeys of a host's operators.
 pub struct Passkeys {
-    party: RelyingParty,
+    relying_party: RelyingParty,
     /// Whether an approval needs one.
     required: bool,
     store: Arc<SqliteStore>,
@@ -145,13 +145,14 @@ impl Passkeys {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Option<Self>> {
-        let (Some(party), Some(wanted)) = (party(operator)?, &operator.passkeys) else {
+        let (Some(relying_party), Some(wanted)) = (relying_party(operator)?, &operator.passkeys)
+        else {
             return Ok(None);
         };
         let mut kept: Vec<_> = store.passkeys()?.into_iter().map(Arc::new).collect();
         kept.sort_by_key(|one| one.registered);
         Ok(Some(Self {
-            party,
+            relying_party,
             required: wanted.required,
             store,
             clock,
@@ -172,7 +173,10 @@ impl Passkeys {
     /// The origin of the pages that use them.
     #[must_use]
     pub fn origin(&self) -> &str {
-        self.party.origins.first().map_or("", String::as_str)
+        self.relying_party
+            .origins
+            .first()
+            .map_or("", String::as_str)
     }
 
     /// All passkeys, the oldest first.
@@ -218,7 +222,7 @@ impl Passkeys {
             display_name: person,
         };
         let known = live.iter().map(|one| known(one));
-        let public_key = options::creation(&self.party, user, challenge.told(), known);
+        let public_key = options::creation(&self.relying_party, user, challenge.told(), known);
         let expires = challenge.expires;
         let id = self.registrations.add(self.clock.now(), challenge, ());
         Ok(Begun {
@@ -245,7 +249,8 @@ impl Passkeys {
         let now = self.clock.now();
         let taken = self.registrations.take(now, &caller.person, id);
         let (challenge, ()) = taken.ok_or(Refused::NothingWaits)?;
-        let key = registration::verify(&mut OfTheHost, &self.party, &challenge.bytes, &sent);
+        let key =
+            registration::verify(&mut OfTheHost, &self.relying_party, &challenge.bytes, &sent);
         let public_key = key.map_err(failed)?;
         let credential = base64url(&sent.credential.id);
         if self

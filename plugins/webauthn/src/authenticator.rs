@@ -1,7 +1,5 @@
 //! An authenticator in software, with the browser before it, for tests. Its fields may be changed, so that it behaves badly.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
-
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use serde_json::{Value, json};
@@ -40,7 +38,7 @@ impl Authenticator {
     /// When the number is 0.
     #[must_use]
     pub fn new(number: u8, party: &str, origin: &str) -> Self {
-        let key = SigningKey::from_slice(&[number; 32]).unwrap();
+        let key = SigningKey::from_slice(&[number; 32]).expect("a number other than 0 is a key");
         let point = key.verifying_key().to_sec1_point(false);
         // kty: EC2, alg: ES256, crv: P-256, x, y.
         let cose = [
@@ -70,7 +68,9 @@ impl Authenticator {
         self.handle = options["user"]["id"].clone();
         let credential = [
             &[0; 16][..],
-            &u16::try_from(self.id.len()).unwrap().to_be_bytes(),
+            &u16::try_from(self.id.len())
+                .expect("an id is short")
+                .to_be_bytes(),
             &self.id,
             &self.cose,
         ]
@@ -87,7 +87,9 @@ impl Authenticator {
             &[0xa0, 0x68],
             b"authData",
             &[0x59],
-            &u16::try_from(data.len()).unwrap().to_be_bytes(),
+            &u16::try_from(data.len())
+                .expect("the data are short")
+                .to_be_bytes(),
             &data,
         ]
         .concat();

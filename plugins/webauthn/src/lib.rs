@@ -10,7 +10,7 @@
 //! | [`response`] | the browser's JSON, read |
 //! | [`client_data`], [`authenticator_data`], [`public_key`], [`cbor`] | the parts of a response |
 //! | [`options`] | what the browser is given |
-//! | [`party`] | the relying party |
+//! | [`relying_party`] | the relying party |
 //! | `authenticator` | for tests, with the feature of this name: an authenticator in software |
 //!
 //! # Why no other library verifies
@@ -30,12 +30,12 @@ pub mod authenticator_data;
 pub mod cbor;
 pub mod client_data;
 pub mod options;
-pub mod party;
 pub mod public_key;
 pub mod registration;
+pub mod relying_party;
 pub mod response;
 
-pub use party::RelyingParty;
+pub use relying_party::RelyingParty;
 
 /// Why a response is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

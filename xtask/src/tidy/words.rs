@@ -38,8 +38,13 @@ const PAYMENT: [&str; 27] = [
     "transfers",
 ];
 
-/// Third-party names that contain them.
-const NOT_MEANT: [&str; 3] = [
+/// Names of standards that contain them: of HTTP, and of Web Authentication.
+const NOT_MEANT: [&str; 8] = [
+    "relying party",
+    "relying-party",
+    "relying_party",
+    "relyingParty",
+    "RelyingParty",
     "transfer-encoding",
     "Transfer-Encoding",
     "TRANSFER_ENCODING",

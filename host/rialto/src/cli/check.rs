@@ -179,7 +179,7 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     if let Err(error) = sign_in::check(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-sign-in", format!("{error:#}"))));
     }
-    if let Err(error) = verifying::party(manifest.operator()) {
+    if let Err(error) = verifying::relying_party(manifest.operator()) {
         return Ok(Err(of_operator("bad-passkeys", format!("{error:#}"))));
     }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;

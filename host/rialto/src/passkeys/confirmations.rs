@@ -95,7 +95,12 @@ impl Passkeys {
 
     fn options(&self, challenge: options::Challenge<'_>, working: &[Arc<Passkey>]) -> Value {
         let known = working.iter().map(|one| known(one));
-        options::request(&self.party, challenge, UserVerification::Required, known)
+        options::request(
+            &self.relying_party,
+            challenge,
+            UserVerification::Required,
+            known,
+        )
     }
 
     /// Confirm a request by the browser's response.
@@ -145,7 +150,13 @@ impl Passkeys {
             used_at: passkey.used.map(|used| used.0),
             is_backup_eligible: passkey.is_backup_eligible,
         };
-        let verified = assertion::verify(&mut OfTheHost, &self.party, wanted, credential, sent);
+        let verified = assertion::verify(
+            &mut OfTheHost,
+            &self.relying_party,
+            wanted,
+            credential,
+            sent,
+        );
         let now = self.clock.now();
         match verified.map_err(failed)? {
             Counter::Grown => {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::confirmations::Request;
 use super::open::{LIFETIME_MS, OPEN_MAX};
-use super::verifying::party;
+use super::verifying::relying_party;
 use super::{PASSKEYS_MAX, Passkeys, Refused};
 use crate::operators::{Caller, Operators};
 
@@ -369,7 +369,7 @@ fn nothing_is_needed_while_passkeys_are_registered_at_first() {
 fn relying_party_is_a_domain_of_the_address() {
     let party = |address: &str, more: &str| {
         let document = document(address, &format!("required = true\n{more}"));
-        let party = party(&document).map_err(|error| format!("{error:#}"))?;
+        let party = relying_party(&document).map_err(|error| format!("{error:#}"))?;
         Ok::<_, String>(party.map(|party| (party.id, party.origins)))
     };
     let of = |id: &str, origin: &str| Ok(Some((id.to_owned(), vec![origin.to_owned()])));

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, anyhow, bail};
 use rialto_manifest::Operator;
 use rialto_signatures::{Algorithm, PublicKey};
-use rialto_webauthn::party::is_domain;
+use rialto_webauthn::relying_party::is_domain;
 use rialto_webauthn::{Cryptography, NotVerified, RelyingParty};
 use sha2::{Digest as _, Sha256};
 
@@ -14,32 +14,32 @@ const PLACE: &str = "[passkeys] of rialto.toml";
 ///
 /// # Errors
 /// When browsers would not take it.
-pub fn party(operator: &Operator) -> anyhow::Result<Option<RelyingParty>> {
+pub fn relying_party(operator: &Operator) -> anyhow::Result<Option<RelyingParty>> {
     let (Some(wanted), Some(sign_in)) = (&operator.passkeys, &operator.sign_in) else {
         return Ok(None);
     };
     let origin = sign_in.address.origin();
     let id = wanted.relying_party.as_deref().unwrap_or(&origin.host);
-    let party = RelyingParty {
+    let relying_party = RelyingParty {
         id: id.to_owned(),
         name: id.to_owned(),
         origins: vec![origin.to_string()],
     };
-    checked(party).context(PLACE).map(Some)
+    checked(relying_party).context(PLACE).map(Some)
 }
 
-fn checked(party: RelyingParty) -> anyhow::Result<RelyingParty> {
-    if !is_domain(&party.id) {
+fn checked(relying_party: RelyingParty) -> anyhow::Result<RelyingParty> {
+    if !is_domain(&relying_party.id) {
         bail!(
             "passkeys are for domains, and `{}` is none: give the operators' listener a name, such as hub.example, and write it as `address` in [sign-in]",
-            party.id
+            relying_party.id
         );
     }
-    for origin in &party.origins {
-        let taken = party.takes(origin);
+    for origin in &relying_party.origins {
+        let taken = relying_party.takes(origin);
         taken.map_err(|why| anyhow!("`{origin}`, the `address` in [sign-in]: {why}"))?;
     }
-    Ok(party)
+    Ok(relying_party)
 }
 
 /// The host's cryptography.

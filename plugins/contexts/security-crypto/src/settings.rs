@@ -2,7 +2,7 @@
 
 use rialto_sdk::settings::Problems;
 use rialto_webauthn::RelyingParty;
-use rialto_webauthn::party::is_domain;
+use rialto_webauthn::relying_party::is_domain;
 use serde::Deserialize;
 
 /// The shortest and the longest life of a challenge, in seconds.

@@ -15,7 +15,8 @@ use super::documents::{CHALLENGES, CREDENTIALS, EXPIRIES, Revoked, USERS};
 use super::http;
 use crate::settings::Fido;
 use crate::tests::fake::{self, Fake};
-use rialto_webauthn::authenticator::{Authenticator, PRESENT};
+use rialto_webauthn::authenticator::{Authenticator, PRESENT, VERIFIED};
+use rialto_webauthn::options::base64url;
 
 const PARTY: &str = "bank.example";
 const ORIGIN: &str = "https://pay.bank.example";
@@ -153,7 +154,7 @@ fn user_registers_authenticates_and_authorizes() {
 
     let finish = json!({ "id": begun["id"], "credential": device.create(options) });
     let (status, registered) = ask(&mut world, "/fido-register", &finish);
-    let credential = authenticator::base64url(&device.id);
+    let credential = base64url(&device.id);
     let expected = json!({ "user": "alice", "credential": credential, "registeredAt": 1_000 });
     assert_eq!((status, registered), (200, expected));
 
@@ -178,7 +179,7 @@ fn user_registers_authenticates_and_authorizes() {
     });
     assert_eq!((status, authenticated), (200, expected));
 
-    device.flags = PRESENT | authenticator::VERIFIED;
+    device.flags = PRESENT | VERIFIED;
     let body = answered(
         &mut world,
         "/fido-authorize",
@@ -228,7 +229,7 @@ fn another_authenticator_of_the_user_is_excluded_once_and_used_by_itself() {
     register(&mut world, "alice", &mut first);
     let body = answered(&mut world, "/fido-register", &user("alice"), |options| {
         let excluded = &options["excludeCredentials"];
-        assert_eq!(excluded[0]["id"], authenticator::base64url(&[1; 16]));
+        assert_eq!(excluded[0]["id"], base64url(&[1; 16]));
         second.create(options)
     });
     assert_eq!(ask(&mut world, "/fido-register", &body).0, 200);
