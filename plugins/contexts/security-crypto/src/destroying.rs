@@ -3,7 +3,7 @@
 //! | Step | What happens |
 //! |---|---|
 //! | 1 | The turn of the second operator's decision moves the reference from the key to a destruction ([`begin`]), and sets a reminder. From here on nothing uses the key and nothing takes the decision back. |
-//! | 2 | The reminder's turn asks the provider ([`try_now`]). The host does so only when the decision is on disk. |
+//! | 2 | The reminder's turn asks the provider (`try_now`). The host does so only when the decision is on disk. |
 //! | 3 | If the provider has destroyed the key, the destruction is removed, and the reference with it. Otherwise another reminder is set, after a pause that doubles up to an hour. |
 //!
 //! If the turn of step 2 fails after the provider's answer, or the host ends, step 2 is repeated. A key that is gone is
