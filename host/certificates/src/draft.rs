@@ -13,9 +13,9 @@ use x509_parser::pem::parse_x509_pem;
 use crate::authority::BadAuthority;
 use crate::ecdsa;
 
-/// A signature that does not fit the certificate: another key has made it.
+/// A signature that does not fit the certificate or the request: another key has made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the signature is not one of the authority's key")]
+#[error("the signature is not one of the key")]
 pub struct BadSignature;
 
 /// A certificate without its signature.
@@ -40,11 +40,11 @@ pub struct Issued {
     pub not_after: u64,
 }
 
-/// Stands for the issuer's private key: notes what is to be signed, and gives a signature that somebody else has made.
-struct Signer<'s> {
-    key: &'s SubjectPublicKeyInfo,
-    signature: &'s [u8],
-    message: &'s RefCell<Vec<u8>>,
+/// Stands for a private key: notes what is to be signed, and gives a signature that somebody else has made.
+pub(crate) struct Signer<'s> {
+    pub key: &'s SubjectPublicKeyInfo,
+    pub signature: &'s [u8],
+    pub message: &'s RefCell<Vec<u8>>,
 }
 
 impl PublicKeyData for Signer<'_> {

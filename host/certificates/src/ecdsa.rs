@@ -6,7 +6,8 @@ const SEQUENCE: u8 = 0x30;
 const NUMBER_BYTES: [usize; 2] = [32, 48];
 
 /// A signature as DER. None if it is not of the length of one.
-pub(crate) fn der(fixed: &[u8]) -> Option<Vec<u8>> {
+#[must_use]
+pub fn der(fixed: &[u8]) -> Option<Vec<u8>> {
     if !NUMBER_BYTES.contains(&(fixed.len() / 2)) || !fixed.len().is_multiple_of(2) {
         return None;
     }

@@ -266,3 +266,70 @@ fn certificates_end_with_their_authority() {
     let outcome = authority.draft(&request, &at(end));
     assert_eq!(outcome.unwrap_err(), BadAuthority::Expired);
 }
+
+#[test]
+fn own_request_has_its_names_uses_and_key() {
+    let key = KeyPair::generate().unwrap();
+    let names = ["hub.example", "*.hub.example", "192.0.2.1", "2001:db8::1"];
+    let names = names.map(str::to_owned);
+    let uses = Uses {
+        server: true,
+        client: false,
+    };
+    let order = OwnRequest::new(&key.subject_public_key_info(), &names, uses).unwrap();
+    let text = order.signed(&sign_p256(&key, order.message())).unwrap();
+    let said = openssl(&["req", "-noout", "-verify", "-text"], &text);
+    for part in [
+        "CN = hub.example",
+        "DNS:hub.example, DNS:*.hub.example, IP Address:192.0.2.1, IP Address:2001:DB8:0:0:0:0:0:1",
+        "Digital Signature",
+        "TLS Web Server Authentication\n",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let other = KeyPair::generate().unwrap();
+    let signature = sign_p256(&other, order.message());
+    assert_eq!(order.signed(&signature), Err(BadSignature));
+    let cut = &sign_p256(&key, order.message())[1..];
+    assert_eq!(order.signed(cut), Err(BadSignature));
+    // A long name is no common name.
+    let long = format!("{}.example", "a".repeat(60));
+    let order = OwnRequest::new(&key.subject_public_key_info(), &[long], uses).unwrap();
+    order.signed(&sign_p256(&key, order.message())).unwrap();
+}
+
+#[test]
+fn names_that_are_none_are_in_no_request() {
+    let long = "a".repeat(64);
+    let longer = vec!["a"; 128].join(".");
+    for name in [
+        "",
+        ".",
+        "a..b",
+        "a.",
+        "two words",
+        "-a",
+        "a-",
+        "a_b",
+        "b\u{fc}cher",
+        "*",
+        "a.*.b",
+        "*a.b",
+        "1.2.3",
+        "1.2.3.4.5",
+        "256.1.1.1",
+        "a\n",
+        "a\0b",
+        "https://a",
+        "a:443",
+        &long,
+        &longer,
+    ] {
+        let refused = OwnRequest::check(&[name.to_owned()]);
+        assert_eq!(refused, Err(BadName::Malformed(name.to_owned())), "{name}");
+    }
+    assert_eq!(OwnRequest::check(&[]), Err(BadName::Number));
+    let many = vec!["a".to_owned(); NAMES_MAX + 1];
+    assert_eq!(OwnRequest::check(&many), Err(BadName::Number));
+    OwnRequest::check(&["localhost".to_owned(), "1a.example".to_owned()]).unwrap();
+}

@@ -14,7 +14,7 @@
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
 //! | memory that is not swapped out | `locked` |
-//! | the host's own key | [`own`] |
+//! | the host's own keys | [`own`] |
 //! | key pairs for somebody else | [`handed_out`] |
 //! | PIN blocks | [`pin`] |
 //!
@@ -38,6 +38,6 @@ pub use error::KeyError;
 pub use handed_out::HandedOut;
 pub use keys::{Hash, Keys, NewKey, PinSide, ProviderView, hash};
 pub use master::{MasterError, MasterKeys, MasterSource};
-pub use own::{HOST, OwnKey};
+pub use own::{HOST, OwnKey, TLS};
 pub use provider::{Key, Made, Material, OnlyUnwraps, Provider, Unwrapping};
 pub use software::{PublicKey, Software, random};

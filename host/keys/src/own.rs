@@ -1,4 +1,4 @@
-//! The key of the host itself, which signs what leaves in its name. It is a key like those of components, of an owner
+//! The keys of the host itself, which sign what leaves in its name. They are keys like those of components, of owners
 //! that no component can be.
 
 use crate::attributes::{Algorithm, Attributes, Purpose};
@@ -7,6 +7,10 @@ use crate::keys::{Keys, NewKey};
 
 /// The owner of the host's own key. Names of components have no colon.
 pub const HOST: &str = "rialto:host";
+
+/// The owner of the host's private keys of TLS. No key that signs messages or certificates is one of TLS, and none the
+/// other way round: who talks to the host chooses a part of what handshakes sign.
+pub const TLS: &str = "rialto:tls";
 
 /// The host's own key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +50,20 @@ impl Keys {
             not_after: None,
         };
         self.outside_turns().generate(HOST, provider, &attributes)
+    }
+
+    /// Make a private key of TLS with this label. It signs on P-256 and has no end. It waits for the provider.
+    ///
+    /// # Errors
+    /// As [`Keys::generate`].
+    pub fn make_tls(&self, provider: &str, label: &str) -> Result<NewKey, KeyError> {
+        let attributes = Attributes {
+            label: label.to_owned(),
+            purpose: Purpose::Sign,
+            algorithm: Algorithm::Es256,
+            not_after: None,
+        };
+        self.outside_turns().generate(TLS, provider, &attributes)
     }
 
     /// These keys, with the host's own of this reference.

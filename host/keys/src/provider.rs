@@ -91,6 +91,12 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// The public key of a key pair: SubjectPublicKeyInfo, DER. It asks nobody. None for secret keys, and for material
+    /// that is not the provider's.
+    fn public_key(&self, _attributes: &Attributes, _material: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Refuse calls from now on, and end what is under way, until this instant.
     ///
     /// # Errors

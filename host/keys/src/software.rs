@@ -60,6 +60,10 @@ impl Provider for Software {
     fn open(&self, attributes: &Attributes, material: &[u8]) -> Result<Box<dyn Key>, KeyError> {
         open(attributes.algorithm, material)
     }
+
+    fn public_key(&self, attributes: &Attributes, material: &[u8]) -> Option<Vec<u8>> {
+        pairs::public_key(attributes.algorithm, material).ok()?
+    }
 }
 
 /// A key of this material, if it is one of the algorithm.

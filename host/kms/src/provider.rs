@@ -152,6 +152,13 @@ impl Provider for Kms {
         Some(found.arn.text().to_owned())
     }
 
+    fn public_key(&self, _attributes: &Attributes, material: &[u8]) -> Option<Vec<u8>> {
+        let public_key = Found::decode(material, self.worker.region())
+            .ok()?
+            .public_key;
+        (!public_key.is_empty()).then_some(public_key)
+    }
+
     fn close(&self, deadline: Instant) -> Result<(), KeyError> {
         match self.worker.close(deadline) {
             0 => Ok(()),

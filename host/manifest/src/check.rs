@@ -5,6 +5,7 @@ mod keys;
 mod operator;
 mod scheme;
 mod sign_in;
+mod tls;
 
 pub(crate) use admission::admission;
 pub use admission::admit;

@@ -5,7 +5,35 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::values::{FilePath, FspId, OriginPattern};
+use crate::values::{FilePath, FspId, Name, OriginPattern};
+
+/// A private key of TLS that a provider of `[keys]` makes and keeps: a key on P-256. `rialto tls-key` makes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TlsKeyProvider {
+    /// The provider's name.
+    pub provider: Name,
+    /// The file of the key's reference, absolute or relative to this document. `rialto tls-key` makes the key and this file. The file may change while the host runs.
+    #[schemars(with = "FilePath")]
+    pub reference: FilePath,
+}
+
+/// Where the private key of a certificate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsKey<'a> {
+    /// In a file.
+    File(&'a FilePath),
+    /// At a provider of keys.
+    Provider(&'a TlsKeyProvider),
+}
+
+impl<'a> TlsKey<'a> {
+    /// None if there is neither.
+    fn of(file: Option<&'a FilePath>, provider: Option<&'a TlsKeyProvider>) -> Option<Self> {
+        let file = file.map(Self::File);
+        file.or_else(|| provider.map(Self::Provider))
+    }
+}
 
 /// The PEM files of a listener's TLS, absolute or relative to this document. They may change while the host runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +44,12 @@ pub struct Tls {
     pub certificate: FilePath,
     /// Its private key, not encrypted. Only the host's user may be able to read it.
     #[schemars(with = "FilePath")]
-    pub key: FilePath,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<FilePath>,
+    /// Instead of `key`: a provider of `[keys]` that makes and keeps the private key.
+    #[schemars(with = "TlsKeyProvider")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_provider: Option<TlsKeyProvider>,
     /// The certificates of the authority that issues the clients' certificates. On `operators` and `grpc`, no client can connect without one; without this setting, clients need none. On other listeners `authentication.fsps` of the scheme says whether participants need one; a participant's id is the one common name (CN) of its certificate.
     #[schemars(with = "FilePath")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,6 +64,12 @@ pub struct Tls {
 }
 
 impl Tls {
+    /// Where the private key is. The check of the document lets none through without one.
+    #[must_use]
+    pub fn private_key(&self) -> Option<TlsKey<'_>> {
+        TlsKey::of(self.key.as_ref(), self.key_provider.as_ref())
+    }
+
     /// Authorities that issue certificates in one name only, by that name.
     pub fn authorities_of_one(&self) -> impl Iterator<Item = (&str, &ClientAuthority)> {
         let all = self.participants.iter();
@@ -67,12 +106,23 @@ pub struct OutboundTls {
     #[schemars(with = "FilePath")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<FilePath>,
+    /// Instead of `key`: a provider of `[keys]` that makes and keeps the private key.
+    #[schemars(with = "TlsKeyProvider")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_provider: Option<TlsKeyProvider>,
     /// Other files for some destinations, such as a participant with an authority of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub destinations: Vec<DestinationTls>,
 }
 
 impl OutboundTls {
+    /// The certificate that the host shows to most destinations, and where its private key is.
+    #[must_use]
+    pub fn identity(&self) -> Option<(&FilePath, TlsKey<'_>)> {
+        let key = TlsKey::of(self.key.as_ref(), self.key_provider.as_ref())?;
+        Some((self.certificate.as_ref()?, key))
+    }
+
     /// Whether nothing is set.
     #[must_use]
     pub fn is_usual(&self) -> bool {
@@ -98,4 +148,17 @@ pub struct DestinationTls {
     #[schemars(with = "FilePath")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<FilePath>,
+    /// Instead of `key`: a provider of `[keys]` that makes and keeps the private key.
+    #[schemars(with = "TlsKeyProvider")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_provider: Option<TlsKeyProvider>,
+}
+
+impl DestinationTls {
+    /// The certificate that the host shows to it, and where its private key is.
+    #[must_use]
+    pub fn identity(&self) -> Option<(&FilePath, TlsKey<'_>)> {
+        let key = TlsKey::of(self.key.as_ref(), self.key_provider.as_ref())?;
+        Some((self.certificate.as_ref()?, key))
+    }
 }

@@ -165,6 +165,11 @@ impl Provider for Pkcs11 {
         Some(format!("CKA_ID {} in the token {serial}", hex(&id)))
     }
 
+    fn public_key(&self, _attributes: &Attributes, material: &[u8]) -> Option<Vec<u8>> {
+        let public_key = Found::decode(material).ok()?.public_key;
+        (!public_key.is_empty()).then_some(public_key)
+    }
+
     /// The sessions are closed. The module is finalized if no thread is inside it.
     fn close(&self, deadline: Instant) -> Result<(), KeyError> {
         let inside = self.pool.close(deadline);

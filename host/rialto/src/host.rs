@@ -156,11 +156,11 @@ impl Host {
         let (operator, folder) = (start.operator, start.store);
         start.look()?;
         let keys = OperatorKeys::read(operator, start.scheme)?;
-        let tls = HostTls::read(operator, start.scheme)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
         start.has_release(&store)?;
         // Behind the lock of the store: no other host of this scheme makes a key now.
         let providers = crate::keys::open(operator, start.scheme)?;
+        let tls = HostTls::read(operator, start.scheme, &providers)?;
         warn_of_restored(&store)?;
         // A host that was killed has left its file of addresses.
         forget_addresses(folder)?;

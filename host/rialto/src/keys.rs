@@ -14,6 +14,7 @@ use rialto_pkcs11::{Configuration, PinSource, Pkcs11, configuration};
 
 use crate::authority;
 use crate::hub_key;
+use crate::tls_keys;
 
 /// Open the providers of an operator's document in a scheme's folder, for components. A token or a service that is away
 /// is no error, because it may come back.
@@ -61,26 +62,27 @@ pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<
 
 /// Look whether each token's module can be loaded and its token is there and takes the PIN, whether each service takes
 /// the credentials, and whether the references of the hub's key and of the authority's open one. It makes nothing.
+/// Returns the keys, for the references of TLS.
 ///
 /// # Errors
 /// When one does not, with its name.
-pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
+pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
     let opened = Opened::of(operator, scheme)?;
     opened.check()?;
     let has_authority = authority::is_made(operator, scheme)?;
     let has_hub_key = hub_key::is_made(operator, scheme);
-    if !has_authority && !has_hub_key {
+    if !has_authority && !has_hub_key && !tls_keys::is_any_made(operator, scheme) {
         // The host makes the master key at its start, if its file is missing.
-        return Ok(());
+        return Ok(Keys::default());
     }
     let keys = opened.keys(operator, scheme, MasterKeys::read_only)?;
     if has_authority {
         authority::check(operator, scheme, &keys)?;
     }
     if has_hub_key {
-        hub_key::check(operator, scheme, keys)?;
+        hub_key::check(operator, scheme, keys.clone())?;
     }
-    Ok(())
+    Ok(keys)
 }
 
 #[derive(Default)]

@@ -46,5 +46,6 @@ pub mod spec;
 pub mod starting;
 pub mod store_metrics;
 pub mod tls;
+pub mod tls_keys;
 pub mod tokens;
 pub mod words;

@@ -13,7 +13,7 @@ use rialto_store_sqlite::{Outcome, SqliteStore};
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
 use crate::releases::{Applied, ChangeRequest, Refused};
-use crate::tls::HostTls;
+use crate::tls;
 
 /// The version, for the log lines of start and stop.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -75,7 +75,7 @@ impl<'a> Start<'a> {
             bail!("{store} is in use by another host; stop that one first");
         }
         addresses_are_free(self.operator)?;
-        HostTls::read(self.operator, self.scheme)?;
+        tls::look(self.operator, self.scheme)?;
         rialto_files::folder(self.store).context("the store's folder")?;
         let archives = self.operator.archives_path(self.scheme, self.store);
         if archives.exists() {

@@ -12,93 +12,128 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetri
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_components::tls::{TlsFile, TlsFiles, TlsReading};
+use rialto_keys::Keys;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{GRPC, Listener, OPERATORS};
-use rialto_manifest::tls::{ClientAuthority, DestinationTls, Tls};
+use rialto_manifest::tls::{ClientAuthority, DestinationTls, Tls, TlsKey};
 use rialto_manifest::values::FilePath;
 use rialto_tls::{
     AuthorityFiles, ClientCertificates, DestinationFiles, Expiry, ListenerFiles, ListenerTls,
-    OriginFiles, OutboundTls, Protocol,
+    OriginFiles, OutboundTls, PrivateKey, Protocol,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+
+use crate::tls_keys::{self, Place};
 
 /// How long before the expiry of a certificate the log warns.
 const WARN_BEFORE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The time between two warnings of the same file.
 const WARN_EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// The TLS of a listener; none if it has none.
-fn of_listener(
-    name: &str,
-    listener: &Listener,
-    operator: &Operator,
-    folder: &Path,
-) -> anyhow::Result<Option<Arc<ListenerTls>>> {
-    let Some(tls) = &listener.tls else {
-        return Ok(None);
-    };
-    let protocol = if name == GRPC {
-        Protocol::Http2
-    } else {
-        Protocol::Http1
-    };
-    // On others the scheme says what clients must show, and its API words the refusal.
-    let clients = if [GRPC, OPERATORS].contains(&name) {
-        ClientCertificates::Required
-    } else {
-        ClientCertificates::Optional
-    };
-    let mut files = files(tls, folder);
-    let own = operator.certificates.as_ref();
-    files.own_authority = own.map(|own| own.authority.from_folder(folder));
-    let read = ListenerTls::read(files, protocol, clients);
-    let read = read.with_context(|| format!("`tls` of the listener `{name}`"))?;
-    Ok(Some(Arc::new(read)))
+/// A certificate that the host shows, and its private key.
+type Identity<'a> = (&'a FilePath, TlsKey<'a>);
+
+/// Where the files of TLS are, and the keys that are in none.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    operator: &'a Operator,
+    /// The folder of the operator's document.
+    folder: &'a Path,
+    keys: &'a Keys,
 }
 
-fn files(tls: &Tls, folder: &Path) -> ListenerFiles {
-    let authority = |certificates: &FilePath, revocations: &Option<FilePath>| AuthorityFiles {
-        certificates: certificates.from_folder(folder),
-        revocations: revocations.as_ref().map(|path| path.from_folder(folder)),
-    };
-    let of = |one: &ClientAuthority| authority(&one.client_ca, &one.revocations);
-    ListenerFiles {
-        certificate: tls.certificate.from_folder(folder),
-        key: tls.key.from_folder(folder),
-        clients: tls
-            .client_ca
-            .as_ref()
-            .map(|ca| authority(ca, &tls.revocations)),
-        clients_of: tls
-            .authorities_of_one()
-            .map(|(name, one)| (name.to_owned(), of(one)))
-            .collect(),
-        own_authority: None,
+impl Source<'_> {
+    /// The TLS of a listener; none if it has none.
+    fn listener(self, name: &str, listener: &Listener) -> anyhow::Result<Option<Arc<ListenerTls>>> {
+        let Some(tls) = &listener.tls else {
+            return Ok(None);
+        };
+        let protocol = if name == GRPC {
+            Protocol::Http2
+        } else {
+            Protocol::Http1
+        };
+        // On others the scheme says what clients must show, and its API words the refusal.
+        let clients = if [GRPC, OPERATORS].contains(&name) {
+            ClientCertificates::Required
+        } else {
+            ClientCertificates::Optional
+        };
+        let place = Place::Listener(name.to_owned());
+        let about = place.to_string();
+        let key = tls.private_key();
+        // The check of the document lets none through without.
+        let key = key.with_context(|| format!("{about} has no private key"))?;
+        let key = self.private_key(place, key);
+        let read = ListenerTls::read(self.files(tls, key), protocol, clients);
+        Ok(Some(Arc::new(read.context(about)?)))
+    }
+
+    fn private_key(self, place: Place, key: TlsKey<'_>) -> PrivateKey {
+        tls_keys::private_key(place, key, self.folder, self.keys)
+    }
+
+    fn files(self, tls: &Tls, key: PrivateKey) -> ListenerFiles {
+        let path = |path: &FilePath| path.from_folder(self.folder);
+        let authority = |certificates: &FilePath, revocations: &Option<FilePath>| AuthorityFiles {
+            certificates: path(certificates),
+            revocations: revocations.as_ref().map(path),
+        };
+        let of = |one: &ClientAuthority| authority(&one.client_ca, &one.revocations);
+        let own = self.operator.certificates.as_ref();
+        ListenerFiles {
+            certificate: path(&tls.certificate),
+            key,
+            clients: tls
+                .client_ca
+                .as_ref()
+                .map(|ca| authority(ca, &tls.revocations)),
+            clients_of: tls
+                .authorities_of_one()
+                .map(|(name, one)| (name.to_owned(), of(one)))
+                .collect(),
+            own_authority: own.map(|own| path(&own.authority)),
+        }
+    }
+
+    /// The TLS of outbound requests.
+    fn outbound(self) -> anyhow::Result<Arc<OutboundTls>> {
+        let tls = &self.operator.outbound.tls;
+        let origin = |place: Place, ca: &Option<FilePath>, identity: Option<Identity<'_>>| {
+            let identity = identity.map(|(certificate, key)| {
+                let certificate = certificate.from_folder(self.folder);
+                (certificate, self.private_key(place, key))
+            });
+            let ca = ca.as_ref().map(|path| path.from_folder(self.folder));
+            OriginFiles { ca, identity }
+        };
+        let usual = origin(Place::Outbound, &tls.ca, tls.identity());
+        let destination = |one: &DestinationTls| DestinationFiles {
+            host: one.origin.host.clone(),
+            port: one.origin.port,
+            files: origin(
+                Place::Destination(one.origin.to_string()),
+                &one.ca,
+                one.identity(),
+            ),
+        };
+        let destinations = tls.destinations.iter().map(destination).collect();
+        let read = OutboundTls::read(usual, destinations).context("`outbound.tls`")?;
+        Ok(Arc::new(read))
     }
 }
 
-fn of_outbound(operator: &Operator, folder: &Path) -> anyhow::Result<Arc<OutboundTls>> {
-    let tls = &operator.outbound.tls;
-    let path = |path: &FilePath| path.from_folder(folder);
-    let identity = |certificate: &Option<FilePath>, key: &Option<FilePath>| {
-        Some((path(certificate.as_ref()?), path(key.as_ref()?)))
-    };
-    let usual = OriginFiles {
-        ca: tls.ca.as_ref().map(path),
-        identity: identity(&tls.certificate, &tls.key),
-    };
-    let destination = |one: &DestinationTls| DestinationFiles {
-        host: one.origin.host.clone(),
-        port: one.origin.port,
-        files: OriginFiles {
-            ca: one.ca.as_ref().map(path),
-            identity: identity(&one.certificate, &one.key),
-        },
-    };
-    let destinations = tls.destinations.iter().map(destination).collect();
-    let read = OutboundTls::read(usual, destinations).context("`outbound.tls`")?;
-    Ok(Arc::new(read))
+/// Look at what can be seen before providers of keys are open: at all files, or, if a provider has a private key, whether
+/// all references are there.
+///
+/// # Errors
+/// When a file cannot be used, or a reference is missing.
+pub fn look(operator: &Operator, folder: &Path) -> anyhow::Result<()> {
+    if tls_keys::has_any(operator) {
+        return tls_keys::are_made(operator, folder);
+    }
+    HostTls::read(operator, folder, &Keys::default()).map(drop)
 }
 
 /// The file with the certificate of a running host's operators' listener, for the command line. It is there as long
@@ -131,20 +166,25 @@ pub struct HostTls {
 }
 
 impl HostTls {
-    /// Read all files that the operator's document, which is in `folder`, names.
+    /// Read all files that the operator's document, which is in `folder`, names. `keys` are the keys of its providers.
     ///
     /// # Errors
     /// When they cannot be used.
-    pub fn read(operator: &Operator, folder: &Path) -> anyhow::Result<Arc<Self>> {
+    pub fn read(operator: &Operator, folder: &Path, keys: &Keys) -> anyhow::Result<Arc<Self>> {
+        let source = Source {
+            operator,
+            folder,
+            keys,
+        };
         let mut listeners = BTreeMap::new();
         for (name, listener) in &operator.listeners {
-            if let Some(tls) = of_listener(name.as_str(), listener, operator, folder)? {
+            if let Some(tls) = source.listener(name.as_str(), listener)? {
                 listeners.insert(name.to_string(), tls);
             }
         }
         Ok(Arc::new(Self {
             listeners,
-            outbound: of_outbound(operator, folder)?,
+            outbound: source.outbound()?,
             warned: Mutex::default(),
             store: OnceLock::new(),
         }))

@@ -1,4 +1,4 @@
-//! The files: PEM, private keys that nobody else can read, and when a file has changed.
+//! The files: PEM, private keys that nobody else can read, references of keys, and when a file has changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,18 +14,20 @@ use tokio_rustls::rustls::pki_types::{
 };
 use tokio_rustls::rustls::{self, RootCertStore};
 
+use crate::private_key::{BadReference, PrivateKey};
+
 /// The time between two looks for changed files.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Permissions of the group and of all others.
 const OTHERS: u32 = 0o077;
 
 /// The files of a listener's TLS.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ListenerFiles {
     /// The listener's certificate with the intermediate ones, PEM.
     pub certificate: PathBuf,
-    /// Its private key, PEM. Nobody but the host's user may be able to read it.
-    pub key: PathBuf,
+    /// Its private key.
+    pub key: PrivateKey,
     /// The authority that issues clients' certificates in any name.
     pub clients: Option<AuthorityFiles>,
     /// Authorities that issue certificates in one name only, by that name.
@@ -52,7 +54,7 @@ impl ListenerFiles {
             let revocations = authority.revocations.as_deref();
             [Some(&*authority.certificates), revocations]
         });
-        let own = [Some(&*self.certificate), Some(&*self.key)];
+        let own = [Some(&*self.certificate), Some(self.key.file())];
         let own = own.into_iter().chain([self.own_authority.as_deref()]);
         own.chain(authorities).flatten().collect()
     }
@@ -81,6 +83,14 @@ pub enum BadTls {
     /// The certificate and the key do not belong together, or are of an unknown kind.
     #[error("the certificate {0} cannot be used with the key {1}: {2}")]
     Pair(PathBuf, PathBuf, #[source] rustls::Error),
+    /// The reference of a private key opens no key that can be used.
+    #[error("the private key of {0} cannot be used: {1}")]
+    Reference(PathBuf, #[source] BadReference),
+    /// The certificate is of another key than the one at the provider.
+    #[error(
+        "the certificate {0} was issued for another key than that of {1}; put the certificate there that was ordered for this key (`rialto tls-key` prints the order), or the reference of the certificate's key"
+    )]
+    OtherKey(PathBuf, PathBuf),
     /// The authority cannot be used.
     #[error("the authority {0} cannot be used: {1}")]
     Authority(PathBuf, String),

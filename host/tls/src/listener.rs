@@ -167,13 +167,12 @@ impl Loaded {
         clients: ClientCertificates,
         generation: u64,
     ) -> Result<Self, BadTls> {
-        let certificates = files::certificates(&files.certificate)?;
-        let key = files::private_key(&files.key)?;
+        let certified = files.key.certified(&files.certificate)?;
         let expiries = expiry::of_listener(files)?;
         let provider = Arc::new(aws_lc_rs::default_provider());
         let required = clients == ClientCertificates::Required;
         let authorities = Authorities::read(files, &provider, required)?;
-        let pair = |error| BadTls::Pair(files.certificate.clone(), files.key.clone(), error);
+        let pair = |error| BadTls::pair(&files.certificate, &files.key, error);
         let builder = ServerConfig::builder_with_provider(provider);
         let builder = builder
             .with_safe_default_protocol_versions()
@@ -182,7 +181,7 @@ impl Loaded {
             None => builder.with_no_client_auth(),
             Some(authorities) => builder.with_client_cert_verifier(authorities.handshake.clone()),
         };
-        let mut config = builder.with_single_cert(certificates, key).map_err(pair)?;
+        let mut config = builder.with_cert_resolver(certified);
         config.alpn_protocols = vec![protocol.alpn().to_vec()];
         Ok(Self {
             generation,

@@ -21,25 +21,26 @@ use tokio_rustls::rustls::{
 
 use crate::expiry::{self, Expiry};
 use crate::files::{self, BadTls};
+use crate::private_key::PrivateKey;
 
 /// The protocol inside TLS (ALPN) of outbound requests.
 const HTTP1: &[u8] = b"http/1.1";
 
 /// The files for destinations.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct OriginFiles {
     /// The certificates of the authority that destinations must be certified by, PEM. Without it, the system's
     /// authorities.
     pub ca: Option<PathBuf>,
-    /// The host's own certificate with the intermediate ones, and its private key, PEM.
-    pub identity: Option<(PathBuf, PathBuf)>,
+    /// The host's own certificate with the intermediate ones, PEM, and its private key.
+    pub identity: Option<(PathBuf, PrivateKey)>,
 }
 
 impl OriginFiles {
-    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+    fn all(&self) -> impl Iterator<Item = &Path> {
         let identity = self.identity.iter();
-        let identity = identity.flat_map(|(certificate, key)| [certificate, key]);
-        self.ca.iter().chain(identity)
+        let identity = identity.flat_map(|(certificate, key)| [&**certificate, key.file()]);
+        self.ca.as_deref().into_iter().chain(identity)
     }
 
     fn config(&self) -> Result<ClientConfig, BadTls> {
@@ -51,9 +52,7 @@ impl OriginFiles {
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => {
-                let chain = files::certificates(certificate)?;
-                let built = builder.with_client_auth_cert(chain, files::private_key(key)?);
-                built.map_err(|error| BadTls::Pair(certificate.clone(), key.clone(), error))?
+                builder.with_client_cert_resolver(key.certified(certificate)?)
             }
         };
         config.alpn_protocols = vec![HTTP1.to_vec()];
@@ -86,7 +85,7 @@ fn system() -> Result<RootCertStore, BadTls> {
 }
 
 /// The files for the destinations at one host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DestinationFiles {
     /// The host, in lower case; IPv6 addresses in brackets.
     pub host: String,
@@ -158,7 +157,7 @@ impl OutboundTls {
     pub async fn follow(self: Arc<Self>, stop: watch::Receiver<bool>) {
         let all = self.usual.all();
         let all = all.chain(self.destinations.iter().flat_map(|one| one.files.all()));
-        let all: Vec<PathBuf> = all.cloned().collect();
+        let all: Vec<PathBuf> = all.map(Into::into).collect();
         if all.is_empty() {
             return;
         }

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use rcgen::string::Ia5String;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
-    SanType, SerialNumber, date_time_ymd,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams,
+    CertificateSigningRequestParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SanType, SerialNumber, date_time_ymd,
 };
 
 use crate::tls::FspTls;
@@ -106,6 +106,15 @@ impl Authority {
             key: key.serialize_pem(),
             serial,
         })
+    }
+
+    /// The certificate of a request (PKCS #10 as PEM), with the names and uses that the request asks for, as PEM.
+    ///
+    /// # Errors
+    /// When it is no request.
+    pub fn certify(&self, request: &str) -> Result<String, rcgen::Error> {
+        let request = CertificateSigningRequestParams::from_pem(request)?;
+        Ok(request.signed_by(&self.issuer)?.pem())
     }
 
     /// A revocation list with these certificates' serial numbers, as PEM.

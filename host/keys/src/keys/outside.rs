@@ -53,6 +53,18 @@ impl Keys {
             .name_of(&key.material)
     }
 
+    /// The public key of a key pair of this owner: SubjectPublicKeyInfo, DER. Its provider is not asked. None for secret
+    /// keys.
+    ///
+    /// # Errors
+    /// When the key is not the owner's, or its provider is not in the operator's document.
+    pub fn public_key(&self, owner: &str, reference: &str) -> Result<Option<Vec<u8>>, KeyError> {
+        let key = self.owned(owner, reference)?;
+        let provider = self.all.providers.get(&key.provider);
+        let provider = provider.ok_or(KeyError::NoProvider)?;
+        Ok(provider.public_key(&key.attributes, &key.material))
+    }
+
     /// Do a piece of work on a thread that may wait for a remote provider. `done` gets the outcome there, or at once
     /// when the provider has too much to do.
     pub fn call_outside<T: 'static>(

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
 use rialto_keys::pin::Format;
-use rialto_keys::{Algorithm, Attributes, Hash, KeyError, PinSide, Purpose, hash};
+use rialto_keys::{Algorithm, Attributes, HOST, Hash, KeyError, PinSide, Purpose, TLS, hash};
 use rialto_signatures::pem;
 
 use crate::support::{NOW, OWNER, PROVIDER, attributes, keys, reference};
@@ -268,4 +268,28 @@ proptest! {
         let opened = keys.decrypt(OWNER, &key, &sealed, &associated);
         prop_assert_eq!(opened, Err(KeyError::NotOpened));
     }
+}
+
+#[test]
+fn private_key_of_tls_is_for_tls_alone() {
+    let keys = keys();
+    let made = keys.make_tls(PROVIDER, "TLS of a listener").unwrap();
+    let public = pem::public_key(&made.public_key.unwrap());
+    assert_eq!(keys.public_key(TLS, &made.reference), Ok(public));
+    for owner in [OWNER, HOST] {
+        let signed = keys.sign(owner, &made.reference, NOW, b"m");
+        assert!(matches!(signed, Err(KeyError::NoKey(_))), "{signed:?}");
+        let public = keys.public_key(owner, &made.reference);
+        assert!(matches!(public, Err(KeyError::NoKey(_))), "{public:?}");
+    }
+    assert!(keys.clone().with_own(&made.reference).is_err());
+    // And the other way round.
+    let own = keys.make_own(PROVIDER, Algorithm::Es256).unwrap();
+    let authority = keys.make_authority(PROVIDER).unwrap();
+    for other in [own, authority] {
+        let signed = keys.sign(TLS, &other.reference, NOW, b"m");
+        assert!(matches!(signed, Err(KeyError::NoKey(_))), "{signed:?}");
+    }
+    let secret = reference(&keys, Algorithm::Hs256);
+    assert_eq!(keys.public_key(OWNER, &secret), Ok(None));
 }

@@ -32,7 +32,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         if [GRPC, OPERATORS].contains(&name.as_str()) {
             no_participants(document, name, listener, problems);
         }
-        revocations_of_an_authority(document, name, listener, problems);
+        super::tls::listener(document, name, listener, problems);
         plaintext_tokens(document, name, listener, problems);
         if name.as_str() != OPERATORS && listener.destinations.is_some() {
             document.problem(
@@ -49,7 +49,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
     super::keys::providers_of_keys(document, problems);
     super::keys::hub_key(document, problems);
     super::keys::authority(document, problems);
-    outbound_tls(document, problems);
+    super::tls::outbound(document, problems);
     let http = &file.http;
     let too_small = http.bodies_max < http.body_max;
     if too_small {
@@ -299,59 +299,6 @@ fn plaintext_tokens(
         message,
         help,
     );
-}
-
-fn revocations_of_an_authority(
-    document: &Document<OperatorFile>,
-    name: &Name,
-    listener: &Listener,
-    problems: &mut Diagnostics,
-) {
-    let Some(tls) = &listener.tls else { return };
-    if tls.revocations.is_some() && tls.client_ca.is_none() {
-        document.problem(
-            problems,
-            &format!("listeners/{name}/tls/revocations"),
-            Code::Contradiction,
-            "there are `revocations`, and no `client-ca` whose certificates they revoke".to_owned(),
-            "Add `client-ca`, or leave out `revocations`.",
-        );
-    }
-}
-
-/// A certificate and its key belong together, and only https destinations have any.
-fn outbound_tls(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
-    let tls = &document.value.outbound.tls;
-    let usual = ("outbound/tls".to_owned(), &tls.certificate, &tls.key);
-    let others = tls.destinations.iter().enumerate().map(|(n, one)| {
-        let path = format!("outbound/tls/destinations/{n}");
-        (path, &one.certificate, &one.key)
-    });
-    for (path, certificate, key) in std::iter::once(usual).chain(others) {
-        let (there, missing) = match (certificate, key) {
-            (Some(_), None) => ("certificate", "key"),
-            (None, Some(_)) => ("key", "certificate"),
-            _ => continue,
-        };
-        document.problem(
-            problems,
-            &format!("{path}/{there}"),
-            Code::Contradiction,
-            format!("there is a `{there}` without its `{missing}`"),
-            format!("Add `{missing}`, or leave out both."),
-        );
-    }
-    for (n, one) in tls.destinations.iter().enumerate() {
-        if one.origin.scheme != UrlScheme::Https {
-            document.problem(
-                problems,
-                &format!("outbound/tls/destinations/{n}/origin"),
-                Code::BadValue,
-                format!("`{}` is not https", one.origin),
-                "TLS is for https origins: `https://fsp.example`.",
-            );
-        }
-    }
 }
 
 /// What other listeners do not have.

@@ -170,11 +170,12 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     if let Err(error) = OperatorKeys::read(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-key", format!("{error:#}"))));
     }
-    if let Err(error) = HostTls::read(manifest.operator(), manifest.folder()) {
+    let keys = match keys::check(manifest.operator(), manifest.folder()) {
+        Ok(keys) => keys,
+        Err(error) => return Ok(Err(of_operator("bad-keys", format!("{error:#}")))),
+    };
+    if let Err(error) = HostTls::read(manifest.operator(), manifest.folder(), &keys) {
         return Ok(Err(of_operator("bad-tls", format!("{error:#}"))));
-    }
-    if let Err(error) = keys::check(manifest.operator(), manifest.folder()) {
-        return Ok(Err(of_operator("bad-keys", format!("{error:#}"))));
     }
     if let Err(error) = sign_in::check(manifest.operator(), manifest.folder()) {
         return Ok(Err(of_operator("bad-sign-in", format!("{error:#}"))));

@@ -15,6 +15,7 @@ mod proto;
 mod release;
 mod serve;
 mod simulate;
+mod tls_key;
 mod token;
 
 use std::path::{Path, PathBuf};
@@ -87,6 +88,8 @@ enum Command {
     Check(check::Check),
     /// Pin the digests of a scheme's components in scheme.lock
     Lock(check::Lock),
+    /// Make a private key of TLS at a provider of keys, and print the request for its certificate
+    TlsKey(tls_key::TlsKeyCommand),
     /// Write the `.proto` files for gRPC clients
     Proto(proto::Proto),
     /// Plan, apply, list and roll back releases of a running host
@@ -154,6 +157,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Serve(serve) => serve.run(),
         Command::Check(check) => check.run(),
         Command::Lock(lock) => lock.run(),
+        Command::TlsKey(tls_key) => tls_key.run(),
         Command::Proto(proto) => proto.run(),
         Command::Release(release) => release.run(),
         Command::Plugin(plugin) => plugin.run(),

@@ -67,14 +67,14 @@ impl Hsm {
 }
 
 /// A token whose module fails on request.
-struct FailingHsm {
+pub(crate) struct FailingHsm {
     hsm: Hsm,
     control: PathBuf,
     module: PathBuf,
 }
 
 impl FailingHsm {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let hsm = Hsm::new();
         let folder = hsm.folder.path();
         let (control, module) = (folder.join("control"), folder.join("shim.so"));
@@ -93,7 +93,7 @@ impl FailingHsm {
     }
 
     /// The scheme of the token, with this module.
-    fn scheme(&self) -> TestScheme {
+    pub fn scheme(&self) -> TestScheme {
         let scheme = self.hsm.scheme();
         let own = self.hsm.token.module().display().to_string();
         let shim = self.module.display().to_string();
@@ -101,7 +101,7 @@ impl FailingHsm {
         scheme
     }
 
-    fn start(&self, scheme: &TestScheme) -> RunningHost {
+    pub fn start(&self, scheme: &TestScheme) -> RunningHost {
         let variables = self.variables();
         let variables: Vec<(&str, &OsStr)> = variables
             .iter()
@@ -110,15 +110,19 @@ impl FailingHsm {
         RunningHost::start_with(scheme, &variables).unwrap()
     }
 
-    fn check(&self, folder: &Path) -> CliOutput {
+    pub fn check(&self, folder: &Path) -> CliOutput {
+        self.rialto("check", folder, &[])
+    }
+
+    pub fn rialto(&self, command: &str, folder: &Path, more: &[&str]) -> CliOutput {
         CliOutput::of(binaries::rialto().unwrap(), |c| {
-            c.envs(self.variables()).arg("check").arg(folder);
+            c.envs(self.variables()).arg(command).arg(folder).args(more);
         })
         .unwrap()
     }
 
     /// What the module needs in a host's environment.
-    fn variables(&self) -> Vec<(String, OsString)> {
+    pub fn variables(&self) -> Vec<(String, OsString)> {
         let token = &self.hsm.token;
         vec![
             (VARIABLE.to_owned(), token.configuration().into()),
@@ -131,16 +135,16 @@ impl FailingHsm {
     }
 
     /// Let the module do this until it is released.
-    fn ask_for(&self, what: &str) {
+    pub fn ask_for(&self, what: &str) {
         fs::write(self.control.join(what), "").unwrap();
     }
 
-    fn release(&self, what: &str) {
+    pub fn release(&self, what: &str) {
         fs::remove_file(self.control.join(what)).unwrap();
     }
 
     /// How often the module has counted this.
-    fn counted(&self, what: &str) -> usize {
+    pub fn counted(&self, what: &str) -> usize {
         fs::read(self.control.join(what)).map_or(0, |bytes| bytes.len())
     }
 }

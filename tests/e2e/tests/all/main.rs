@@ -55,6 +55,7 @@ mod source_addresses;
 mod starts;
 mod stock_clients;
 mod telemetry;
+mod tls_keys;
 mod tokens;
 mod torment;
 mod transfers;
