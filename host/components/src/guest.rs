@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use rialto_audit::Actor;
 use rialto_engine::{Name, Turn};
 use rialto_keys::Keys;
 use rialto_signatures::Signers;
 use wasmtime::ResourceLimiter;
 
+use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
 use crate::release::Release;
@@ -27,6 +29,8 @@ pub struct Active {
     pub release: Arc<Release>,
     /// The current nesting of calls between components.
     pub depth: u32,
+    /// Who has caused it by a request, as far as the host knows.
+    pub actor: Option<Arc<Actor>>,
 }
 
 /// Facts about a component that are the same for all its instances of a release.
@@ -52,6 +56,8 @@ pub struct Identity {
     pub tls: Arc<dyn TlsFiles>,
     /// The authority that certifies clients, if the host has one.
     pub authority: Option<Arc<ClientAuthority>>,
+    /// The audit log, to be read.
+    pub audit_log: Arc<dyn AuditLog>,
 }
 
 /// A part of the message about a component that wants more memory than its limit.

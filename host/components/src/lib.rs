@@ -8,6 +8,7 @@
 //! [`link`].
 
 mod activation;
+pub mod audit_log;
 pub mod authority;
 pub mod bindings;
 pub mod cache;

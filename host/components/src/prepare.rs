@@ -13,6 +13,7 @@ use rialto_keys::Keys;
 use rialto_signatures::{PublicKey, PublicKeys, Signers};
 use wasmtime::component::{Component, InstancePre};
 
+use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host as handlers;
 use crate::digest::Digest;
@@ -46,6 +47,7 @@ impl Runtime {
             keys: &self.keys,
             tls: &self.tls,
             authority: &self.authority,
+            audit_log: &self.audit_log,
         };
         let mut members = self.link(spec, &components, &shapes, &wiring, own)?;
         let mut problems = Vec::new();
@@ -147,13 +149,14 @@ impl Runtime {
     }
 }
 
-/// What the host has of keys and TLS.
+/// What the host has of keys, of TLS and of the audit log.
 #[derive(Clone, Copy)]
 struct Own<'a> {
     signers: &'a Signers,
     keys: &'a Arc<Keys>,
     tls: &'a Arc<dyn TlsFiles>,
     authority: &'a Option<Arc<ClientAuthority>>,
+    audit_log: &'a Arc<dyn AuditLog>,
 }
 
 fn member(
@@ -175,6 +178,7 @@ fn member(
         keys: own.keys.clone(),
         tls: own.tls.clone(),
         authority: own.authority.clone(),
+        audit_log: own.audit_log.clone(),
     });
     let has = |interface: &str| shape.exports_host(interface);
     let handlers = Handlers {

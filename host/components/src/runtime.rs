@@ -16,6 +16,7 @@ use wasmtime::Engine;
 use wasmtime::component::Val;
 
 use crate::activation::{Activation, activate};
+use crate::audit_log::{AuditLog, NoAuditLog};
 use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
@@ -27,6 +28,7 @@ use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
 use crate::release::{Member, Release};
+use crate::surfaces::auditing;
 use crate::tls::{NoTls, TlsFiles};
 use crate::values::decode;
 
@@ -43,6 +45,8 @@ pub enum Argument {
         request: Arc<Request>,
         /// The release against whose document it was validated; none if it was not validated.
         judged_by: Option<u64>,
+        /// Whether the host writes an entry of the audit log if an operator has sent it.
+        is_audited: bool,
     },
     /// Do a step of a release's activation; the reply is for [`Activation::next`].
     Activation(Activation),
@@ -71,6 +75,7 @@ pub struct Runtime {
     pub(crate) keys: Arc<Keys>,
     pub(crate) tls: Arc<dyn TlsFiles>,
     pub(crate) authority: Option<Arc<ClientAuthority>>,
+    pub(crate) audit_log: Arc<dyn AuditLog>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -94,6 +99,7 @@ impl Runtime {
             keys: Arc::default(),
             tls: Arc::new(NoTls),
             authority: None,
+            audit_log: Arc::new(NoAuditLog),
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -130,6 +136,13 @@ impl Runtime {
     #[must_use]
     pub fn with_authority(mut self, authority: Option<Arc<ClientAuthority>>) -> Self {
         self.authority = authority;
+        self
+    }
+
+    /// With the audit log, for releases that are prepared from now on.
+    #[must_use]
+    pub fn with_audit_log(mut self, audit_log: Arc<dyn AuditLog>) -> Self {
+        self.audit_log = audit_log;
         self
     }
 
@@ -190,9 +203,11 @@ impl Runtime {
 
     fn request(&self, component: &Name, argument: &Argument, turn: Turn) -> Handled {
         match argument {
-            Argument::Http { request, judged_by } => {
-                self.serve(component, request, *judged_by, turn)
-            }
+            Argument::Http {
+                request,
+                judged_by,
+                is_audited,
+            } => self.serve(component, (request, *is_audited), *judged_by, turn),
             Argument::Activation(activation) => activate(activation, turn),
             Argument::Call(call) => self.external(component, turn, |release, turn| {
                 external_calls::call(release, component, call, turn)
@@ -218,7 +233,7 @@ impl Runtime {
     fn serve(
         &self,
         component: &Name,
-        request: &Request,
+        (request, is_audited): (&Request, bool),
         judged_by: Option<u64>,
         mut turn: Turn,
     ) -> Handled {
@@ -234,13 +249,16 @@ impl Runtime {
         }
         in_member(&release, component, turn, |member, instance| {
             let handler = member.http(instance)?;
+            if let Some(active) = &mut instance.store.data_mut().active {
+                let actor = request.caller.as_ref().map(auditing::actor);
+                active.actor = actor.map(Arc::new);
+            }
             let response = handler.call_handle(&mut instance.store, request)?;
-            note(
-                instance,
-                Step::Answered {
-                    status: response.status,
-                },
-            )?;
+            let status = response.status;
+            note(instance, Step::Answered { status })?;
+            if is_audited {
+                instance.store.data_mut().audit_request(request, status)?;
+            }
             Ok(Box::new(response) as Reply)
         })
     }
@@ -366,6 +384,7 @@ pub(crate) fn run_in<T>(
         turn,
         release: release.clone(),
         depth: 0,
+        actor: None,
     });
     let outcome = member
         .arm(&mut lease.store)
@@ -417,6 +436,7 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
         turn,
         release: release.clone(),
         depth: 0,
+        actor: None,
     };
     let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
     Handled {

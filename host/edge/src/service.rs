@@ -416,7 +416,11 @@ impl Service {
                 within: Some(until.saturating_duration_since(Instant::now())),
                 priority: priority(found.as_ref(), head),
             };
-            let judged = (served, api.release);
+            let operation = found
+                .as_ref()
+                .and_then(|found| found.operations.get(head.method.as_str()));
+            let is_audited = operation.is_none_or(|operation| operation.is_audited);
+            let judged = (served, api.release, is_audited);
             permit = match self
                 .turn_on(judged, head, &request, permit, trace, asker)
                 .await
@@ -480,7 +484,7 @@ impl Service {
 
     async fn turn_on(
         &self,
-        (served, release): (&Served, u64),
+        (served, release, is_audited): (&Served, u64, bool),
         head: &Parts,
         request: &Arc<wit::Request>,
         permit: MemoryPermit,
@@ -497,6 +501,7 @@ impl Service {
             Arc::new(Argument::Http {
                 request: request.clone(),
                 judged_by: Some(release),
+                is_audited,
             }),
             trace,
             Box::new(move |outcome| {

@@ -21,7 +21,7 @@ use crate::reminders::ReminderChange;
 use crate::scan::Scanned;
 use crate::spans::TurnSpan;
 use crate::stimulus::{Cause, Delivery, Failure, Reply, Waiter};
-use crate::store::{DeadLetter, DocumentWrite, Group, Receipt};
+use crate::store::{AuditEntry, DeadLetter, DocumentWrite, Group, Receipt};
 use crate::sync::{Condvar, Mutex};
 use crate::validate::Conflict;
 
@@ -37,6 +37,7 @@ pub(crate) struct Executed {
     /// The answer for which `outbound` waits, if it waits for one.
     pub answer: Option<Arc<Unanswered>>,
     pub receipts: Vec<Receipt>,
+    pub audit: Vec<AuditEntry>,
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,
     pub history: Option<Arc<Record>>,
@@ -559,6 +560,7 @@ pub(crate) fn group(batch: &Batch) -> Group {
         }
         group.outbound_added.extend(turn.outbound.iter().cloned());
         group.receipts.extend(turn.receipts.iter().cloned());
+        group.audit.extend(turn.audit.iter().cloned());
         group.history.extend(turn.history.iter().cloned());
         for letter in &turn.dead_letters {
             let (id, handled) = (letter.delivery.id, turn.handled.as_ref());

@@ -111,6 +111,8 @@ pub const SUBJECTS_PER_TURN_MAX: usize = 8;
 pub const STEPS_PER_TURN_MAX: usize = 4_096;
 /// Receipts that one turn may leave.
 pub const RECEIPTS_PER_TURN_MAX: usize = 256;
+/// Entries of the audit log that one turn may write.
+pub const AUDIT_ENTRIES_PER_TURN_MAX: usize = 256;
 /// Log lines that are kept of one turn.
 pub const LINES_PER_TURN_MAX: u32 = 256;
 /// Bytes that one turn may read, scan, write and stage in all. Executed turns wait for the disk in memory,

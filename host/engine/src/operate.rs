@@ -11,7 +11,7 @@ use crate::fatal::Critical;
 use crate::ids::{Lsn, Name, TurnId};
 use crate::origin::Origin;
 use crate::stimulus::{Cause, Delivery, Failure, Waiter};
-use crate::store::{DeadLetter, StoreError};
+use crate::store::{AuditEntry, DeadLetter, StoreError};
 use crate::subscriber::{Paused, Waiting};
 use crate::time::Timestamp;
 
@@ -323,6 +323,26 @@ impl Engine {
     pub fn oldest_uncommitted(&self) -> Option<Duration> {
         let now_us = self.shared.environment.clock.monotonic_us();
         self.shared.log.oldest_waits(now_us)
+    }
+
+    /// Write an entry of the audit log that belongs to no turn. It is on disk with the next group;
+    /// [`Engine::wait_until_durable`] waits for that.
+    ///
+    /// # Errors
+    /// When it never will be, because the host ends.
+    pub fn audit(&self, entry: AuditEntry) -> Result<(), Failure> {
+        let _critical = Critical::begin();
+        let shared = &self.shared;
+        let executed = Executed {
+            audit: vec![entry],
+            ..Executed::default()
+        };
+        let now_us = shared.environment.clock.monotonic_us();
+        let appended = shared.log.append(executed, None, now_us);
+        appended.map(drop).map_err(|refused| {
+            refused.tell();
+            Failure::Shutdown
+        })
     }
 
     /// Wait until all turns that are executed now are on disk. Who is shown executed state may rely on it

@@ -213,6 +213,7 @@ impl Engine {
             outbound: staged.outbound,
             answer: turn.origin.answer.clone(),
             receipts: staged.receipts,
+            audit: staged.audit,
             ..Executed::default()
         };
         for write in &executed.writes {

@@ -103,6 +103,15 @@ pub struct Receipt {
     pub body: Arc<str>,
 }
 
+/// An entry of the audit log, as a turn or the host has written it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// When.
+    pub at: Timestamp,
+    /// JSON, opaque to the engine.
+    pub body: Arc<str>,
+}
+
 /// The changes of one commit.
 #[derive(Debug, Default)]
 pub struct Group {
@@ -132,6 +141,8 @@ pub struct Group {
     pub dead_letters_removed: Vec<u64>,
     /// Verdicts.
     pub receipts: Vec<Receipt>,
+    /// Entries of the audit log, in the order of their turns.
+    pub audit: Vec<AuditEntry>,
     /// What happened, for the history.
     pub history: Vec<Arc<Record>>,
     /// How many turns the group has.

@@ -18,7 +18,7 @@ use crate::pending::Earlier;
 use crate::reminders::ReminderChange;
 use crate::scan::{Page, Scans, check_limit};
 use crate::stimulus::{Cause, Delivery, Payload, Stimulus, Trace};
-use crate::store::{Receipt, ScanRange, StoredReminder};
+use crate::store::{AuditEntry, Receipt, ScanRange, StoredReminder};
 use crate::time::Timestamp;
 
 /// Why a turn cannot continue. The handler must return at once; the engine decides what happens.
@@ -69,6 +69,7 @@ pub(crate) struct Staged {
     pub reminders_seen: Vec<(Name, Name, bool)>,
     pub outbound: Vec<Arc<OutboundRequest>>,
     pub receipts: Vec<Receipt>,
+    pub audit: Vec<AuditEntry>,
     pub steps: Vec<Step>,
     pub subjects: Vec<Name>,
     pub release: u64,
@@ -504,6 +505,21 @@ impl Turn {
             body: body.into(),
         });
         Ok(id)
+    }
+
+    /// Write an entry of the audit log. It is on disk with the turn's effects, or neither is.
+    pub fn audit(&mut self, body: String) -> Result<(), Interrupt> {
+        check_count(
+            "entries of the audit log",
+            self.staged.audit.len(),
+            limits::AUDIT_ENTRIES_PER_TURN_MAX,
+        )?;
+        self.budget.charge_staged([body.as_str()])?;
+        self.staged.audit.push(AuditEntry {
+            at: self.now,
+            body: body.into(),
+        });
+        Ok(())
     }
 
     fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut AccessedDocument, Interrupt> {

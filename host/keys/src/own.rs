@@ -12,6 +12,9 @@ pub const HOST: &str = "rialto:host";
 /// other way round: who talks to the host chooses a part of what handshakes sign.
 pub const TLS: &str = "rialto:tls";
 
+/// The owner of the key that signs checkpoints of the audit log. It signs nothing else.
+pub const AUDIT: &str = "rialto:audit";
+
 /// The host's own key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnKey {
@@ -64,6 +67,20 @@ impl Keys {
             not_after: None,
         };
         self.outside_turns().generate(TLS, provider, &attributes)
+    }
+
+    /// Make the key that signs checkpoints of the audit log. It signs on P-256 and has no end. It waits for the provider.
+    ///
+    /// # Errors
+    /// As [`Keys::generate`].
+    pub fn make_audit(&self, provider: &str) -> Result<NewKey, KeyError> {
+        let attributes = Attributes {
+            label: "checkpoints of the audit log".to_owned(),
+            purpose: Purpose::Sign,
+            algorithm: Algorithm::Es256,
+            not_after: None,
+        };
+        self.outside_turns().generate(AUDIT, provider, &attributes)
     }
 
     /// These keys, with the host's own of this reference.

@@ -8,6 +8,7 @@
 //! Start reading at [`manifest`], then [`scheme`] and [`operator`] (the keys and their meaning),
 //! [`shape`] (how a document is compared with its schema) and [`check`] (further checks).
 
+pub mod audit;
 pub mod certificates;
 pub mod check;
 pub mod diagnostics;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::audit::AuditLog;
 use crate::certificates::Certificates;
 use crate::check;
 use crate::diagnostics::Diagnostics;
@@ -123,6 +124,9 @@ pub struct OperatorFile {
     /// The authority that certifies clients. Without this table nobody gets certificates from the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificates: Option<Certificates>,
+    /// Signed checkpoints of the audit log. Without this table the log is kept, and nobody can prove that it was not changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditLog>,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,
@@ -388,13 +392,17 @@ pub enum Surface {
     Tls,
     /// Client certificates from the authority of `[certificates]`.
     Certificates,
+    /// Entries of the audit log.
+    Auditing,
+    /// Reading the audit log.
+    AuditLog,
     /// Lines for the host's log.
     Logging,
 }
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -405,6 +413,8 @@ impl Surface {
         Self::Keys,
         Self::Tls,
         Self::Certificates,
+        Self::Auditing,
+        Self::AuditLog,
         Self::Logging,
     ];
 
@@ -422,6 +432,8 @@ impl Surface {
             Self::Keys => "keys",
             Self::Tls => "tls",
             Self::Certificates => "certificates",
+            Self::Auditing => "auditing",
+            Self::AuditLog => "audit-log",
             Self::Logging => "logging",
         }
     }

@@ -8,6 +8,7 @@
 //! | `x-rialto-trailing-slash: true` | the document | one slash at the end of a path is ignored |
 //! | `x-rialto-version: {supported, pattern}` | a header parameter | its value has a version: a comma-separated list of items, or one item in `Content-Type` |
 //! | `x-rialto-begins: true` | an operation | its requests begin something, and are refused while the disk is nearly full |
+//! | `x-rialto-audited: false` | an operation | the host writes no entry of the audit log for it, for example because it changes nothing |
 //! | `x-rialto-roles: [maker]` | an operation | operators with one of these roles may use it, unless somebody changed that |
 //! | `x-rialto-priority: low`, `middle` or `high` | an operation | of one client's requests that wait, those of a higher priority begin first; `high` if missing |
 
@@ -133,6 +134,8 @@ pub struct Operation {
     pub summary: String,
     /// `x-rialto-roles`; empty if the document does not say.
     pub roles: Vec<String>,
+    /// Whether an operator's request of it has an entry in the audit log: unless `x-rialto-audited` is false.
+    pub is_audited: bool,
 }
 
 /// Which of one client's requests begin first while many wait.
@@ -320,6 +323,8 @@ fn operation_of(
         is_open: security.is_some_and(<[Value]>::is_empty),
         summary: operation["summary"].as_str().unwrap_or_default().to_owned(),
         roles: roles_of(operation, at)?,
+        is_audited: operation.get("x-rialto-audited").is_none()
+            || flag(operation, "x-rialto-audited", at)?,
     })
 }
 

@@ -2,20 +2,25 @@
 //! included. An entry is on disk before its action begins, so that no change is without an entry.
 //!
 //! A request without a token leaves no entry, because strangers could fill the disk. For the same reason the entries of
-//! refused sign-ins have a bounded rate. Requests of operators to
-//! components are in the components' own documents.
+//! refused sign-ins have a bounded rate.
+//!
+//! Each entry is in a table for people, and in the log that cannot be changed unseen ([`rialto_audit`]): there its
+//! beginning and its outcome are two entries, because what is in that log stays as it is.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rialto_engine::Clock;
-use rialto_engine::store::StoreError;
+use rialto_audit::ActorKind;
+use rialto_engine::store::{AuditEntry, StoreError};
+use rialto_engine::{Clock, Engine};
 use rialto_store_sqlite::{Credential, Operation, Outcome, SqliteStore};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::operators::{Caller, TokenChange};
 
+/// Who writes these entries.
+const WRITER: &str = "host";
 /// The longest text of an entry, in bytes. The whole text is in the release, or in the log.
 const TEXT_BYTES_MAX: usize = 2 << 10;
 
@@ -109,12 +114,8 @@ pub struct Entry {
 
 impl From<Operation> for Entry {
     fn from(operation: Operation) -> Self {
-        let (outcome, reason) = match operation.outcome {
-            Some(Outcome::Done(reason)) => ("done", reason),
-            Some(Outcome::Refused(reason)) => ("refused", reason),
-            Some(Outcome::Failed(reason)) => ("failed", reason),
-            None => ("unknown", String::new()),
-        };
+        let (outcome, reason) = operation.outcome.as_ref().map_or(("unknown", ""), worded);
+        let (outcome, reason) = (outcome.to_owned(), reason.to_owned());
         Self {
             id: operation.id,
             at: operation.at.0,
@@ -123,15 +124,25 @@ impl From<Operation> for Entry {
             action: operation.action,
             about: operation.about,
             note: operation.note,
-            outcome: outcome.to_owned(),
+            outcome,
             reason,
         }
+    }
+}
+
+/// An outcome as a word, and why.
+fn worded(outcome: &Outcome) -> (&'static str, &str) {
+    match outcome {
+        Outcome::Done(reason) => ("done", reason),
+        Outcome::Refused(reason) => ("refused", reason),
+        Outcome::Failed(reason) => ("failed", reason),
     }
 }
 
 /// The audit log of a host.
 pub struct Audit {
     store: Arc<SqliteStore>,
+    engine: Engine,
     clock: Arc<dyn Clock>,
     /// The lock for giving an entry its number.
     adding: Mutex<()>,
@@ -139,9 +150,10 @@ pub struct Audit {
 
 impl Audit {
     /// The audit log of a store that this host has recovered.
-    pub fn new(store: Arc<SqliteStore>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<SqliteStore>, engine: Engine, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
+            engine,
             clock,
             adding: Mutex::new(()),
         }
@@ -160,8 +172,12 @@ impl Audit {
         run: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let id = self.add(who, audited, None)?;
+        let durable = self.engine.wait_until_durable();
+        durable.map_err(|failure| StoreError::Failed(failure.to_string()))?;
         let ran = run();
-        let ended = self.store.end_operation(id, &cut(outcome(&ran)));
+        let outcome = cut(outcome(&ran));
+        let ended = self.store.end_operation(id, &outcome);
+        let ended = ended.and_then(|()| self.write(id, who, audited, Some(&outcome)));
         if let Err(error) = ended {
             let action = audited.action;
             // The action has run, but its entry says that the outcome is not known.
@@ -227,6 +243,7 @@ impl Audit {
     ) -> Result<u64, StoreError> {
         let _one = self.adding.lock();
         let id = self.store.last_operation()? + 1;
+        self.write(id, who, audited, outcome.as_ref())?;
         self.store.add_operation(&Operation {
             id,
             at: self.clock.now(),
@@ -238,6 +255,56 @@ impl Audit {
             outcome,
         })?;
         Ok(id)
+    }
+
+    /// Write an entry of the log that cannot be changed. It is on disk with the engine's next group.
+    fn write(
+        &self,
+        id: u64,
+        who: &Actor,
+        audited: &AuditedAction<'_>,
+        outcome: Option<&Outcome>,
+    ) -> Result<(), StoreError> {
+        let at = self.clock.now();
+        let (outcome, reason) = outcome.map_or(("begun", ""), worded);
+        let mut details = serde_json::json!({ "operation": id });
+        if !reason.is_empty() {
+            details["reason"] = reason.into();
+        }
+        let is_person = !who.operator.is_empty();
+        let entry = rialto_audit::Entry {
+            at: at.0,
+            actor: rialto_audit::Actor {
+                kind: if is_person {
+                    ActorKind::Operator
+                } else {
+                    ActorKind::Host
+                },
+                name: who.person.to_string(),
+                operator: if who.operator == who.person {
+                    String::new()
+                } else {
+                    who.operator.to_string()
+                },
+            },
+            writer: WRITER.to_owned(),
+            action: audited.action.to_owned(),
+            about: beginning(audited.about),
+            outcome: outcome.to_owned(),
+            note: beginning(audited.note),
+            details: Some(details),
+            release: None,
+            turn: None,
+            trace: String::new(),
+        };
+        let body = serde_json::to_string(&entry);
+        let body = body.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let entry = AuditEntry {
+            at,
+            body: body.into(),
+        };
+        let written = self.engine.audit(entry);
+        written.map_err(|failure| StoreError::Failed(failure.to_string()))
     }
 }
 

@@ -32,9 +32,12 @@ use tokio::task::JoinHandle;
 use crate::access::Access;
 use crate::archiver::{Archiver, ArchiverThread};
 use crate::audit::Audit;
+use crate::audit_key::AuditKey;
+use crate::audit_reader::AuditReader;
 use crate::authorization::CurrentAuthorizer;
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
+use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
 use crate::disk::{self, Disk};
 use crate::metrics::EngineCollector;
@@ -134,6 +137,7 @@ pub struct Host {
     servers: Vec<JoinHandle<()>>,
     exporting: Option<Exporting>,
     archiver_thread: Option<ArchiverThread>,
+    checkpoints: Option<CheckpointsThread>,
     handle: Handle,
 }
 
@@ -171,8 +175,11 @@ impl Host {
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
+        let audit_key = AuditKey::open(operator, start.scheme, &providers)?;
         let authority = crate::authority::open(operator, start.scheme, &providers, &*entropy)?;
+        let reader = AuditReader::new(store.clone(), AuditKey::all(audit_key.as_ref()));
         let runtime = runtime.with_authority(authority);
+        let runtime = runtime.with_audit_log(Arc::new(reader));
         let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
@@ -226,7 +233,9 @@ impl Host {
             Offering::of(operator, start.scheme)?,
             clock.clone(),
         );
-        let audit = Audit::new(store.clone(), clock.clone());
+        let signed = Arc::new(Signed::default());
+        metrics.add_collector(Box::new(SignedCollector(signed.clone())));
+        let audit = Audit::new(store.clone(), engine.clone(), clock.clone());
         let passkeys = Passkeys::of_host(operator, &operators, &store, &clock, &entropy)?;
         let access = Access::open(operators, store.clone(), clock.clone(), entropy)?;
         let access = Arc::new(access);
@@ -286,6 +295,7 @@ impl Host {
         ));
         disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
             .context("looking at the free disk space")?;
+        let checkpoints = checkpoints::start(start, &shared.store, &clock, audit_key, signed)?;
         let thread = ArchiverThread::start(shared.archiver.clone(), clock);
         let thread = thread.context("starting the thread that archives")?;
         let mut host = Self {
@@ -299,6 +309,7 @@ impl Host {
             servers: Vec::new(),
             exporting,
             archiver_thread: Some(thread),
+            checkpoints,
             handle: handle.clone(),
         };
         host.listen(operator, |name| name == OPERATORS)?;
@@ -341,6 +352,10 @@ impl Host {
         }
         if let Some(threads) = self.threads.take() {
             threads.stop();
+        }
+        // All entries are written, and the provider still answers.
+        if let Some(checkpoints) = self.checkpoints.take() {
+            checkpoints.stop();
         }
         // No turn begins a call any more. Those under way may have made keys, which are destroyed.
         self.keys.close(Instant::now() + KEYS_CLOSE_MAX);

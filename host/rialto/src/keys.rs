@@ -12,6 +12,7 @@ use rialto_manifest::Operator;
 use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
 use rialto_pkcs11::{Configuration, PinSource, Pkcs11, configuration};
 
+use crate::audit_key;
 use crate::authority;
 use crate::hub_key;
 use crate::tls_keys;
@@ -61,7 +62,7 @@ pub fn open_outside_turns(operator: &Operator, scheme: &Path) -> anyhow::Result<
 }
 
 /// Look whether each token's module can be loaded and its token is there and takes the PIN, whether each service takes
-/// the credentials, and whether the references of the hub's key and of the authority's open one. It makes nothing.
+/// the credentials, and whether the references of the hub's key, of the authority's and of the audit log's open one. It makes nothing.
 /// Returns the keys, for the references of TLS.
 ///
 /// # Errors
@@ -71,7 +72,9 @@ pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
     opened.check()?;
     let has_authority = authority::is_made(operator, scheme)?;
     let has_hub_key = hub_key::is_made(operator, scheme);
-    if !has_authority && !has_hub_key && !tls_keys::is_any_made(operator, scheme) {
+    let has_audit_key = audit_key::is_made(operator, scheme);
+    let has_any = has_authority || has_hub_key || has_audit_key;
+    if !has_any && !tls_keys::is_any_made(operator, scheme) {
         // The host makes the master key at its start, if its file is missing.
         return Ok(Keys::default());
     }
@@ -81,6 +84,9 @@ pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
     }
     if has_hub_key {
         hub_key::check(operator, scheme, keys.clone())?;
+    }
+    if has_audit_key {
+        audit_key::check(operator, scheme, &Arc::new(keys.clone()))?;
     }
     Ok(keys)
 }

@@ -37,6 +37,8 @@ struct Merged<'a> {
     outbound: BTreeMap<u64, Option<&'a Arc<OutboundRequest>>>,
     dead_letters: BTreeMap<u64, Option<&'a Letter>>,
     receipts: Vec<&'a Verdict>,
+    /// Each with its index and its time.
+    audit: Vec<(u64, u64, &'a Arc<str>)>,
     history: Vec<(u64, EncodedRecord<'a>)>,
 }
 
@@ -65,6 +67,7 @@ pub(crate) fn flush(
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
+    audit(slices, &merged)?;
     let of_receipts = receipts(slices, &merged, segment)?;
     let of_history = history(slices, &merged, segment)?;
     slices.set("lsn", merged.lsn)?;
@@ -130,6 +133,9 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
             merged.reminders.insert((component, id), None);
         }
         merged.receipts.extend(&entry.receipts);
+        let indexed = (entry.audit.first..).zip(&entry.audit.entries);
+        let indexed = indexed.map(|(index, (at, body))| (index, *at, body));
+        merged.audit.extend(indexed);
         let records = entry.history.iter().enumerate();
         merged
             .history
@@ -267,6 +273,30 @@ fn dead_letters(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Stor
     })?;
     let head = "DELETE FROM dead_letters WHERE id IN (VALUES";
     slices.rows(head, "(?)", ")", &removed, |b, id| b.number(*id))
+}
+
+/// Write the entries of the audit log. The counter that says how many there are follows them, so that whoever reads it
+/// finds them all.
+fn audit(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let entries = &merged.audit;
+    for (entry, before) in entries.iter().skip(1).zip(entries) {
+        assert!(
+            entry.0 == before.0 + 1,
+            "entry {} of the audit log is flushed after entry {}",
+            entry.0,
+            before.0
+        );
+    }
+    let Some((last, ..)) = entries.last() else {
+        return Ok(());
+    };
+    let head = "INSERT OR REPLACE INTO audit_entries (place, at, entry) VALUES";
+    slices.rows(head, "(?,?,?)", "", entries, |b, (index, at, body)| {
+        b.number(*index)?;
+        b.number(*at)?;
+        b.add((***body).to_owned())
+    })?;
+    slices.raise("audit", last + 1)
 }
 
 fn receipts(

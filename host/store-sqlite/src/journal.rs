@@ -16,7 +16,9 @@ use crate::rows::{Head, Stored, signed, unsigned};
 use crate::{failed, unreadable};
 
 /// The first byte of an entry: the version of its layout.
-const LAYOUT: u8 = 5;
+const LAYOUT: u8 = 6;
+/// The layout before, which has no entries of the audit log.
+const WITHOUT_AUDIT: u8 = 5;
 
 /// The last state of a document in a group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,6 +48,15 @@ pub(crate) struct Verdict {
     pub body: Arc<str>,
 }
 
+/// The entries of the audit log in a group.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Audit {
+    /// The index of the first one in the log.
+    pub first: u64,
+    /// Each with its time, in milliseconds since 1970.
+    pub entries: Vec<(u64, Arc<str>)>,
+}
+
 /// A group.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Entry {
@@ -65,15 +76,20 @@ pub(crate) struct Entry {
     pub dead_letters_added: Vec<Letter>,
     pub dead_letters_removed: Vec<u64>,
     pub receipts: Vec<Verdict>,
-    /// The last member of the stored form, which it follows as an encoded list of records.
+    /// It follows the stored form.
+    #[serde(skip)]
+    pub audit: Audit,
+    /// It follows the audit log's entries, as an encoded list of records.
     #[serde(skip)]
     pub history: Records,
 }
 
 impl Entry {
+    /// A group with its number in the journal. `audit` is the index of its first entry of the audit log.
+    ///
     /// # Errors
     /// When its history cannot be encoded.
-    pub fn of(group: &Group, seq: u64) -> Result<Self, StoreError> {
+    pub fn of(group: &Group, seq: u64, audit: u64) -> Result<Self, StoreError> {
         assert!(
             seq > 0,
             "a group comes to number {seq} of the journal, whose first is 1"
@@ -101,12 +117,14 @@ impl Entry {
             dead_letters_added: group.dead_letters_added.iter().map(Letter::of).collect(),
             dead_letters_removed: group.dead_letters_removed.clone(),
             receipts: group.receipts.iter().map(Verdict::of).collect(),
+            audit: Audit::of(group, audit),
             history: Records::of(&group.history)?,
         })
     }
 
     pub fn encode(&self) -> Result<Encoded, StoreError> {
-        let plain = self.history.append_to(encoded(self, Vec::new())?)?;
+        let plain = encoded(&self.audit, encoded(self, Vec::new())?)?;
+        let plain = self.history.append_to(plain)?;
         let mut bytes = vec![LAYOUT];
         bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
         Ok(Encoded {
@@ -117,16 +135,20 @@ impl Entry {
 
     fn decode(seq: u64, bytes: &[u8]) -> Result<(Self, usize), StoreError> {
         let broken = |why: &dyn std::fmt::Display| unreadable("a group of the journal", why);
-        let Some((&LAYOUT, packed)) = bytes.split_first() else {
+        let Some((&layout @ (LAYOUT | WITHOUT_AUDIT), packed)) = bytes.split_first() else {
             let layout = format!("unknown layout {:?}", bytes.first());
             return Err(broken(&layout));
         };
         let plain = lz4_flex::block::decompress_size_prepended(packed).map_err(|e| broken(&e))?;
-        let (entry, history): (Self, _) =
-            postcard::take_from_bytes(&plain).map_err(|e| broken(&e))?;
+        let (entry, rest): (Self, _) = postcard::take_from_bytes(&plain).map_err(|e| broken(&e))?;
+        let (audit, history) = match layout {
+            WITHOUT_AUDIT => (Audit::default(), rest),
+            _ => postcard::take_from_bytes(rest).map_err(|e| broken(&e))?,
+        };
         let history = Records::read(history)?;
         let entry = Self {
             seq,
+            audit,
             history,
             ..entry
         };
@@ -139,6 +161,16 @@ pub(crate) struct Encoded {
     pub bytes: Vec<u8>,
     /// The length before compression: roughly its size in memory.
     pub plain: usize,
+}
+
+impl Audit {
+    fn of(group: &Group, first: u64) -> Self {
+        let entries = group.audit.iter();
+        Self {
+            first,
+            entries: entries.map(|one| (one.at.0, one.body.clone())).collect(),
+        }
+    }
 }
 
 impl Letter {

@@ -10,6 +10,7 @@
 
 mod activations;
 mod archive;
+mod audit;
 pub mod backup;
 mod bloom_filters;
 mod credentials;
@@ -32,7 +33,7 @@ mod store;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -50,6 +51,7 @@ use slices::Slices;
 
 pub use activations::StoredActivation;
 pub use archive::StoredRelease;
+pub use audit::{EntryFilter, StoredCheckpoint, StoredEntry, StoredTile};
 pub use credentials::{Credential, CredentialKind};
 pub use in_use::is_open;
 pub use memtable::{FlushLag, FlushPolicy};
@@ -79,6 +81,8 @@ pub(crate) struct Inner {
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
     fence: AtomicI64,
+    /// The index of the next entry of the audit log. One thread writes groups, and it alone changes this.
+    audit_next: AtomicU64,
     memtable: Memtable,
     row_ids: RowIds,
     /// The number of the journal up to which a flush has begun. Its lock is for one flush at a time.
@@ -221,6 +225,7 @@ impl SqliteStore {
             writer: Mutex::new(writer),
             readers,
             fence: AtomicI64::new(0),
+            audit_next: AtomicU64::new(0),
             memtable: Memtable::new(when),
             row_ids: RowIds::new(when.segment_documents),
             flushing: Mutex::new(0),

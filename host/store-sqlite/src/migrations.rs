@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 11] = [
+const VERSIONS: [(i64, &str, &str); 12] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -49,6 +49,7 @@ const VERSIONS: [(i64, &str, &str); 11] = [
         "passkeys",
         include_str!("../migrations/0011_passkeys.sql"),
     ),
+    (12, "audit", include_str!("../migrations/0012_audit.sql")),
 ];
 
 const _: () = {

@@ -151,6 +151,14 @@ impl Snapshot {
         })
     }
 
+    /// Read something else in the snapshot's transaction.
+    pub(crate) fn read<T>(
+        &mut self,
+        read: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.runtime.block_on(read(&mut self.connection))
+    }
+
     /// The last turn of the snapshot.
     pub fn lsn(&self) -> u64 {
         self.lsn

@@ -100,13 +100,16 @@ impl Store for SqliteStore {
         inner.memtable.wait_for_room()?;
         // One thread writes groups, so no other one has this number.
         let seq = inner.memtable.next_seq();
-        let entry = Entry::of(group, seq)?;
+        let audit = inner.audit_next.load(Ordering::Acquire);
+        let entry = Entry::of(group, seq, audit)?;
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
         // A slice of a flush may have it, which lasts some milliseconds.
         let mut writer = inner.writer.lock();
         let append = journal::append(&mut writer, seq, encoded.bytes, fence);
         inner.runtime.block_on(append)?;
+        let audit = audit + group.audit.len() as u64;
+        inner.audit_next.store(audit, Ordering::Release);
         inner.memtable.push(Arc::new(entry), encoded.plain);
         Ok(())
     }
@@ -235,6 +238,13 @@ impl Inner {
         *self.flushing.lock() = flushing;
         self.memtable.recovered(last, entries);
         self.row_ids.begin(loaded);
-        self.flush_all()
+        self.flush_all()?;
+        // The tables have everything now.
+        let audit = {
+            let mut writer = self.writer.lock();
+            self.runtime.block_on(counter(&mut writer, "audit"))?
+        };
+        self.audit_next.store(audit, Ordering::Release);
+        Ok(())
     }
 }

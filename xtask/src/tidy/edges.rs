@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-telemetry", &[]),
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-archive", &[]),
+    ("rialto-audit", &[]),
     ("rialto-certificates", &[]),
     (
         "rialto-store-sqlite",
@@ -39,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "rialto-components",
         &[
+            "rialto-audit",
             "rialto-certificates",
             "rialto-engine",
             "rialto-files",
@@ -72,6 +74,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "rialto",
         &[
             "rialto-archive",
+            "rialto-audit",
             "rialto-certificates",
             "rialto-components",
             "rialto-edge",

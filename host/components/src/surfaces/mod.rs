@@ -1,6 +1,8 @@
 //! The host surfaces that components import: each file implements one interface of `wit/host`
 //! over the turn that the component serves.
 
+mod audit_log;
+pub(crate) mod auditing;
 mod certificates;
 mod clock;
 mod configuration;
@@ -20,7 +22,9 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 11] = [
+pub const SURFACES: [&str; 13] = [
+    "audit-log",
+    "auditing",
     "certificates",
     "clock",
     "configuration",
@@ -44,6 +48,8 @@ pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];
 pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
     type HostData = HasSelf<Guest>;
     match surface {
+        "audit-log" => host::audit_log::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "auditing" => host::auditing::add_to_linker::<_, HostData>(linker, |guest| guest),
         "certificates" => host::certificates::add_to_linker::<_, HostData>(linker, |guest| guest),
         "clock" => host::clock::add_to_linker::<_, HostData>(linker, |guest| guest),
         "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),

@@ -106,6 +106,32 @@ pub(super) fn authority(document: &Document<OperatorFile>, problems: &mut Diagno
     }
 }
 
+/// The provider of the audit log's key exists, and the log has a name.
+pub(super) fn audit_log(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let Some(wanted) = &document.value.audit else {
+        return;
+    };
+    let keys = &document.value.keys;
+    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
+        document.problem(
+            problems,
+            "audit/provider",
+            Code::UnknownName,
+            format!("`{}` is no provider of keys", wanted.provider),
+            "Name one of [keys.providers], or add it there.",
+        );
+    }
+    if !wanted.has_origin() {
+        document.problem(
+            problems,
+            "audit/origin",
+            Code::BadValue,
+            format!("`{}` cannot be the name of a log", wanted.origin),
+            "Use 1 to 255 characters without blanks and plus signs, for example `hub.example/audit`.",
+        );
+    }
+}
+
 /// What a token needs.
 fn token(
     document: &Document<OperatorFile>,

@@ -1,7 +1,6 @@
-//! `rialto events`, `receipts`, `documents` and `audit`: looking at a running host.
+//! `rialto events`, `receipts` and `documents`: looking at a running host.
 
 use super::At;
-use crate::audit::Entry;
 use crate::client::Client;
 use crate::ops::{Collections, FiledReceipt, ShownArchive, ShownDocument, Story};
 use crate::out;
@@ -53,21 +52,6 @@ pub(super) struct Documents {
     #[arg(long, default_value_t = 100)]
     limit: u32,
     /// Print one JSON object per document.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    at: At,
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct Audit {
-    /// The number of entries to show: the latest. 1 to 10,000; the default is 100
-    #[arg(long, value_name = "ENTRIES")]
-    last: Option<u32>,
-    /// Show only entries with this text in their subject, such as `dead letter` or `release 3`
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    about: String,
-    /// Print one JSON object per entry.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -225,60 +209,6 @@ impl Documents {
         }
         Ok(0)
     }
-}
-
-impl Audit {
-    pub fn run(self) -> anyhow::Result<u8> {
-        let about = path(&self.about);
-        let last = self.last.map(|last| format!("&last={last}"));
-        let path = format!("/audit-log?about={about}{}", last.unwrap_or_default());
-        let entries: Vec<Entry> = self.at.client()?.get(&path)?;
-        if entries.is_empty() {
-            out::note("the audit log has no such entry");
-        }
-        for entry in &entries {
-            if self.json {
-                out::json(entry)?;
-            } else {
-                out::line(done(entry))?;
-            }
-        }
-        Ok(0)
-    }
-}
-
-/// `12 2026-01-01 00:00:00.000Z anna release-apply sha256:… “lower the limit”: done: release 2 is current`
-fn done(entry: &Entry) -> String {
-    let Entry {
-        id,
-        person,
-        operator,
-        action,
-        about,
-        note,
-        outcome,
-        reason,
-        ..
-    } = entry;
-    let at = words::instant(entry.at);
-    let token = if operator == person || operator.is_empty() {
-        String::new()
-    } else {
-        format!(" (as {operator})")
-    };
-    let reason = if reason.is_empty() {
-        String::new()
-    } else {
-        format!(": {reason}")
-    };
-    let note = if note.is_empty() {
-        String::new()
-    } else {
-        format!(" “{note}”")
-    };
-    words::plain(&format!(
-        "{id} {at} {person}{token} {action} {about}{note}: {outcome}{reason}"
-    ))
 }
 
 /// Names the archives of a class that are missing from their folder: their items are not shown.

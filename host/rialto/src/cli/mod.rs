@@ -1,6 +1,7 @@
 //! The command line: the arguments of each verb, and the module that does it.
 
 mod archive;
+mod audit;
 mod backup;
 mod bench;
 mod check;
@@ -123,8 +124,8 @@ enum Command {
     Documents(inspect::Documents),
     /// Show outbound messages with their outcomes, or the state of their destinations
     Deliveries(deliveries::Deliveries),
-    /// Show the audit log: what operators did, who and when
-    Audit(inspect::Audit),
+    /// Show the audit log: what operators did, who and when; verify or export it
+    Audit(audit::Audit),
     /// List, retry or drop dead letters; list paused components
     DeadLetters(dead_letters::DeadLetters),
     /// Show or check the accounts in a store: balances, entries, invariants

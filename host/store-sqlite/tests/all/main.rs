@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod archive;
+mod audit;
 mod backup;
 mod documents;
 mod killed_archiver;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use rialto_engine::history::{Ended, Kind, Record};
-use rialto_engine::store::{Group, Receipt, Recovered, Store, StoreError};
+use rialto_engine::store::{AuditEntry, Group, Receipt, Recovered, Store, StoreError};
 use rialto_engine::{Timestamp, TurnId};
 use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::model::{Kept, Model};
@@ -49,6 +49,7 @@ pub fn at(lsn: u64) -> Group {
         at: Timestamp(lsn),
         body: "{}".into(),
     }];
+    next.audit = audited(lsn);
     next.history = vec![Arc::new(Record {
         turn: TurnId(lsn),
         cause: None,
@@ -64,6 +65,15 @@ pub fn at(lsn: u64) -> Group {
         ended: Ended::Executed,
     })];
     next
+}
+
+/// The entries of the audit log at a position: none, one or two.
+fn audited(lsn: u64) -> Vec<AuditEntry> {
+    let entry = |n| AuditEntry {
+        at: Timestamp(lsn),
+        body: format!("{{\"position\":{lsn},\"n\":{n}}}").into(),
+    };
+    (0..lsn % 3).map(entry).collect()
 }
 
 /// How the writer flushes: some lives end in the midst of flushing, some with all that they wrote in the
@@ -148,6 +158,19 @@ fn judge_opened(store: &SqliteStore, recovered: Recovered, model: &mut Model, ro
         let subject = format!("own:{lsn}");
         assert_eq!(store.history(&subject).unwrap().len(), 1, "{round}");
         assert_eq!(store.receipts(&subject).unwrap().len(), 1, "{round}");
+    }
+    // The audit log is exactly that of the positions, in their order.
+    let expected: Vec<_> = (1..=last).flat_map(audited).collect();
+    assert_eq!(
+        store.audit_size().unwrap(),
+        expected.len() as u64,
+        "{round}"
+    );
+    let stored = store.audit_entries(0, u32::MAX).unwrap();
+    assert_eq!(stored.len(), expected.len(), "{round}");
+    for (at, (entry, stored)) in expected.iter().zip(&stored).enumerate() {
+        assert_eq!((stored.index, stored.at), (at as u64, entry.at), "{round}");
+        assert_eq!(*entry.body, *stored.body, "{round}");
     }
     let subject = format!("own:{}", last + 1);
     assert!(store.history(&subject).unwrap().is_empty(), "{round}");

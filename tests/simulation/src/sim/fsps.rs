@@ -93,6 +93,7 @@ impl Sim<'_> {
             Arc::new(Argument::Http {
                 request: Arc::new(request),
                 judged_by: None,
+                is_audited: true,
             }),
             trace,
             Box::new(move |outcome| {

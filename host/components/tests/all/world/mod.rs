@@ -360,6 +360,7 @@ impl World {
         let argument = Arc::new(Argument::Http {
             request: Arc::new(request),
             judged_by,
+            is_audited: true,
         });
         let submitted = self.engine.submit(
             "asker".into(),

@@ -1,0 +1,40 @@
+//! The table `[audit]` of the operator's document: who signs the audit log, and where its checkpoints go.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::values::{FilePath, Name};
+
+/// The longest name of a log, in characters.
+const ORIGIN_CHARACTERS_MAX: usize = 255;
+
+/// Signed checkpoints of the audit log. A provider of `[keys]` makes and keeps the key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AuditLog {
+    /// The log's name in its checkpoints, without blanks and plus signs. By the format's advice a URL without its scheme: `hub.example/audit`.
+    pub origin: String,
+    /// The provider's name.
+    pub provider: Name,
+    /// The file of the key's reference, absolute or relative to this document. If it is missing, the host makes a key at its start, with the public key in the file of this name and `.pem`.
+    #[schemars(with = "FilePath")]
+    pub reference: FilePath,
+    /// Files with public keys (PEM) that have signed checkpoints before, absolute or relative to this document.
+    #[schemars(with = "Vec<FilePath>")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_keys: Vec<FilePath>,
+    /// The folder to which a checkpoint is written each minute, absolute or relative to this document. It belongs on another machine, or where files cannot be changed: whoever has a checkpoint finds what was changed before it.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoints: Option<FilePath>,
+}
+
+impl AuditLog {
+    /// Whether the origin can be one.
+    #[must_use]
+    pub fn has_origin(&self) -> bool {
+        let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == '+';
+        let length = self.origin.chars().count();
+        (1..=ORIGIN_CHARACTERS_MAX).contains(&length) && !self.origin.contains(is_bad)
+    }
+}

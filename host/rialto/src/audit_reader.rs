@@ -1,0 +1,148 @@
+//! The audit log as components read it: entries with the proof that they are those that were signed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rialto_audit::proof::{Hashes, is_included};
+use rialto_audit::{Checkpoint, Hash, PublicKey, TileId, tree};
+use rialto_components::audit_log::{AuditLog, Filter, Page, Proof, StoredEntry};
+use rialto_engine::store::StoreError;
+use rialto_store_sqlite::{EntryFilter, SqliteStore};
+
+/// How many entries one search looks at.
+const LOOKED_AT_MAX: u64 = 100_000;
+
+/// Reads the audit log of a store.
+pub struct AuditReader {
+    store: Arc<SqliteStore>,
+    /// The keys that sign checkpoints, or have.
+    keys: Vec<PublicKey>,
+}
+
+impl fmt::Debug for AuditReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuditReader")
+    }
+}
+
+/// The last checkpoint, if its signature is one of the log's keys.
+struct Signed {
+    note: String,
+    checkpoint: Checkpoint,
+}
+
+impl AuditReader {
+    /// A reader of a store that this host has recovered.
+    #[must_use]
+    pub fn new(store: Arc<SqliteStore>, keys: Vec<PublicKey>) -> Self {
+        Self { store, keys }
+    }
+
+    /// The last checkpoint. One that no key has signed counts as none.
+    fn signed(&self) -> Result<Option<Signed>, StoreError> {
+        let Some(last) = self.store.last_audit_checkpoint()? else {
+            return Ok(None);
+        };
+        let keys = self.keys.iter();
+        let mut verified = keys.filter_map(|key| Checkpoint::verified(&last.note, key).ok());
+        let note = last.note.clone();
+        Ok(verified
+            .next()
+            .map(|checkpoint| Signed { note, checkpoint }))
+    }
+
+    fn page(&self, filter: &Filter, first: u64, limit: u32) -> Result<Page, StoreError> {
+        // The checkpoint first, so that it covers no entry that is not there.
+        let signed = self.signed()?;
+        let size = self.store.audit_size()?;
+        let end = size.min(first.saturating_add(LOOKED_AT_MAX));
+        let wanted = EntryFilter {
+            since: filter.since,
+            until: filter.until,
+            texts: filter.texts.clone(),
+        };
+        let found = self.store.search_audit(&wanted, (first, end), limit)?;
+        let is_full = u32::try_from(found.len()) == Ok(limit);
+        let last = found.last().map(|entry| entry.index + 1);
+        let next = last.filter(|_| is_full).unwrap_or(end);
+        let mut tiles = Tiles {
+            store: &self.store,
+            read: BTreeMap::new(),
+            failure: None,
+        };
+        let mut entries = Vec::with_capacity(found.len());
+        for entry in found {
+            let checkpoint = signed.as_ref().map(|signed| &signed.checkpoint);
+            let (proof, path) = tiles.proof(entry.index, &entry.body, checkpoint)?;
+            entries.push(StoredEntry {
+                index: entry.index,
+                entry: entry.body,
+                proof,
+                path,
+            });
+        }
+        Ok(Page {
+            entries,
+            next: (next < size).then_some(next),
+            size,
+            checkpoint: signed.map(|signed| signed.note),
+        })
+    }
+}
+
+impl AuditLog for AuditReader {
+    fn search(&self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String> {
+        let page = self.page(filter, first, limit);
+        page.map_err(|error| error.to_string())
+    }
+}
+
+/// Tiles that a page has read.
+struct Tiles<'s> {
+    store: &'s SqliteStore,
+    read: BTreeMap<TileId, Option<Vec<Hash>>>,
+    failure: Option<StoreError>,
+}
+
+impl Tiles<'_> {
+    /// Whether an entry is the one that a checkpoint covers, and the proof in Base64.
+    fn proof(
+        &mut self,
+        index: u64,
+        entry: &str,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<(Proof, Vec<String>), StoreError> {
+        let Some(checkpoint) = checkpoint.filter(|checkpoint| index < checkpoint.size) else {
+            return Ok((Proof::Unsigned, Vec::new()));
+        };
+        let size = checkpoint.size;
+        let mut tile = |id| self.tile(id);
+        let path = Hashes::new(size, &mut tile).inclusion(index);
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        let path = path.ok().flatten().unwrap_or_default();
+        let hash = Hash::of_entry(entry.as_bytes());
+        if !is_included(hash, index, (size, checkpoint.root), &path) {
+            return Ok((Proof::Changed, Vec::new()));
+        }
+        let path = path.iter().map(ToString::to_string).collect();
+        Ok((Proof::Verified, path))
+    }
+
+    fn tile(&mut self, id: TileId) -> Option<Vec<Hash>> {
+        if let Some(read) = self.read.get(&id) {
+            return read.clone();
+        }
+        let hashes = match self.store.audit_tile(id.level, id.index) {
+            Ok(bytes) => bytes.and_then(|bytes| tree::hashes_of(&bytes)),
+            Err(error) => {
+                self.failure = Some(error);
+                None
+            }
+        };
+        self.read.insert(id, hashes.clone());
+        hashes
+    }
+}

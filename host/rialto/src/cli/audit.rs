@@ -1,0 +1,364 @@
+//! `rialto audit`: shows what operators did, verifies the audit log, and exports it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use rialto_audit::folder::{Reader, Writer};
+use rialto_audit::verify::{Head, Log, check};
+use rialto_audit::{Checkpoint, Hash, PublicKey, Report, tree};
+use rialto_engine::store::StoreError;
+use rialto_store_sqlite::{Snapshot, StoredCheckpoint};
+use serde_json::json;
+
+use super::inspect::path;
+use super::{At, folders_of, operator_of};
+use crate::audit::Entry;
+use crate::audit_key;
+use crate::{out, words};
+
+/// How many entries are read at a time.
+const ENTRIES_AT_ONCE: u32 = 256;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Audit {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Verify that the audit log is the one whose checkpoints were signed. The exit code is 1 if it is not
+    Verify(Verify),
+    /// Write the signed part of the audit log to a folder, in the public format of transparency logs
+    Export(Export),
+}
+
+#[derive(Debug, clap::Args)]
+struct List {
+    /// The number of entries to show: the latest. 1 to 10,000; the default is 100
+    #[arg(long, value_name = "ENTRIES")]
+    last: Option<u32>,
+    /// Show only entries with this text in their subject, such as `dead letter` or `release 3`
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    about: String,
+    /// Print one JSON object per entry.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+/// Reads one commit of the store's file, with or without a running host, or an exported log.
+#[derive(Debug, clap::Args)]
+struct Verify {
+    /// A log that `rialto audit export` has written. Without it, the log in the store.
+    #[arg(long, value_name = "DIR")]
+    log: Option<PathBuf>,
+    /// The public key that has signed the checkpoints, PEM. Several for several. Without it, the keys of rialto.toml
+    #[arg(long = "key", value_name = "FILE")]
+    keys: Vec<PathBuf>,
+    /// A checkpoint that was kept somewhere else, or a folder of them. Several for several.
+    #[arg(long = "head", value_name = "FILE")]
+    heads: Vec<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: Store,
+}
+
+#[derive(Debug, clap::Args)]
+struct Export {
+    /// The folder. It is made, and must be empty.
+    folder: PathBuf,
+    #[command(flatten)]
+    store: Store,
+}
+
+#[derive(Debug, clap::Args)]
+struct Store {
+    /// The scheme's folder.
+    #[arg(long, value_name = "DIR", env = "RIALTO_SCHEME", default_value = ".")]
+    at: PathBuf,
+    /// The folder of the store. Without it, the folder that rialto.toml names.
+    #[arg(long, value_name = "DIR", env = "RIALTO_STATE")]
+    state: Option<PathBuf>,
+}
+
+impl Audit {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match self.verb {
+            Some(Verb::Verify(verify)) => verify.run(),
+            Some(Verb::Export(export)) => export.run(),
+            None => self.list.run(),
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> anyhow::Result<u8> {
+        let about = path(&self.about);
+        let last = self.last.map(|last| format!("&last={last}"));
+        let path = format!("/audit-log?about={about}{}", last.unwrap_or_default());
+        let entries: Vec<Entry> = self.at.client()?.get(&path)?;
+        if entries.is_empty() {
+            out::note("the audit log has no such entry");
+        }
+        for entry in &entries {
+            if self.json {
+                out::json(entry)?;
+            } else {
+                out::line(done(entry))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// `12 2026-01-01 00:00:00.000Z anna release-apply sha256:… “lower the limit”: done: release 2 is current`
+fn done(entry: &Entry) -> String {
+    let Entry {
+        id,
+        person,
+        operator,
+        action,
+        about,
+        note,
+        outcome,
+        reason,
+        ..
+    } = entry;
+    let at = words::instant(entry.at);
+    let token = if operator == person || operator.is_empty() {
+        String::new()
+    } else {
+        format!(" (as {operator})")
+    };
+    let reason = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    };
+    let note = if note.is_empty() {
+        String::new()
+    } else {
+        format!(" “{note}”")
+    };
+    words::plain(&format!(
+        "{id} {at} {person}{token} {action} {about}{note}: {outcome}{reason}"
+    ))
+}
+
+impl Store {
+    fn snapshot(&self) -> anyhow::Result<Snapshot> {
+        let (store, _) = folders_of(&self.at, self.state.as_deref())?;
+        Ok(Snapshot::open(&store)?)
+    }
+}
+
+/// The log in a store.
+struct InStore(Snapshot);
+
+impl Log for InStore {
+    type Error = StoreError;
+
+    fn entries(&mut self, first: u64) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
+        let entries = self.0.audit_entries(first, ENTRIES_AT_ONCE)?;
+        let bytes = entries.into_iter();
+        Ok(bytes.map(|one| (one.index, one.body.into())).collect())
+    }
+
+    fn hashes(&mut self, tile: u64) -> Result<Option<Vec<Hash>>, StoreError> {
+        let bytes = self.0.audit_tile(0, tile)?;
+        // Bytes that are no hashes are as good as none.
+        Ok(bytes.and_then(|bytes| tree::hashes_of(&bytes)))
+    }
+}
+
+impl Verify {
+    fn run(self) -> anyhow::Result<u8> {
+        let keys = self.keys()?;
+        let mut heads = Heads {
+            keys: &keys,
+            found: Vec::new(),
+            unsigned: Vec::new(),
+        };
+        for path in self.heads.iter().chain(&self.kept_elsewhere()?) {
+            heads.add_files(path)?;
+        }
+        let report = match &self.log {
+            Some(folder) => {
+                for (file, note) in Reader::checkpoints(folder)? {
+                    heads.add(file.display().to_string(), &note);
+                }
+                let all: Vec<Checkpoint> = heads
+                    .found
+                    .iter()
+                    .map(|one| one.checkpoint.clone())
+                    .collect();
+                let size = rialto_audit::folder::size_of(&all);
+                check(&mut Reader::new(folder, size), &heads.found)?
+            }
+            None => {
+                let mut store = InStore(self.store.snapshot()?);
+                for StoredCheckpoint { size, note, .. } in store.0.audit_checkpoints(u32::MAX)? {
+                    heads.add(format!("the store's own of {size} entries"), &note);
+                }
+                check(&mut store, &heads.found)?
+            }
+        };
+        self.tell(&report, &heads)
+    }
+
+    fn keys(&self) -> anyhow::Result<Vec<PublicKey>> {
+        if !self.keys.is_empty() {
+            let keys = self.keys.iter();
+            return keys.map(|file| audit_key::public_key(file)).collect();
+        }
+        if self.log.is_some() {
+            bail!("an exported log is verified with --key, the public key of its checkpoints");
+        }
+        audit_key::public_keys(&operator_of(&self.store.at)?, &self.store.at)
+    }
+
+    /// The folder of rialto.toml to which checkpoints leave, if there is one.
+    fn kept_elsewhere(&self) -> anyhow::Result<Option<PathBuf>> {
+        if self.log.is_some() || self.store.state.is_some() {
+            return Ok(None);
+        }
+        let operator = operator_of(&self.store.at)?;
+        let folder = operator.audit.as_ref().and_then(|a| a.checkpoints.as_ref());
+        let folder = folder.map(|folder| folder.from_folder(&self.store.at));
+        // Before the first minute there is none.
+        Ok(folder.filter(|folder| folder.exists()))
+    }
+
+    fn tell(&self, report: &Report, heads: &Heads<'_>) -> anyhow::Result<u8> {
+        let mut findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+        findings.extend(heads.unsigned.iter().cloned());
+        if heads.found.is_empty() {
+            findings
+                .push("there is no signed checkpoint: nothing says what the log was".to_owned());
+        }
+        let Report {
+            entries,
+            signed,
+            fitting,
+            ..
+        } = report;
+        if self.json {
+            out::json(&json!({
+                "entries": entries,
+                "signed": signed,
+                "checkpoints": fitting,
+                "findings": findings,
+            }))?;
+        } else {
+            for finding in &findings {
+                out::line(words::plain(finding))?;
+            }
+            let behind = entries.saturating_sub(*signed);
+            out::line(format_args!(
+                "{entries} entries, {behind} of them behind the last checkpoint; {fitting} of {} checkpoints fit",
+                heads.found.len()
+            ))?;
+        }
+        Ok(u8::from(!findings.is_empty()))
+    }
+}
+
+/// Checkpoints whose signatures were verified.
+struct Heads<'k> {
+    keys: &'k [PublicKey],
+    found: Vec<Head>,
+    /// What is wrong with others.
+    unsigned: Vec<String>,
+}
+
+impl Heads<'_> {
+    fn add(&mut self, place: String, note: &str) {
+        let outcomes = self.keys.iter();
+        let mut outcomes = outcomes.map(|key| Checkpoint::verified(note, key));
+        let mut last = None;
+        let found = outcomes.find_map(|outcome| outcome.map_err(|error| last = Some(error)).ok());
+        match (found, last) {
+            (Some(checkpoint), _) => self.found.push(Head { checkpoint, place }),
+            (None, Some(error)) => {
+                let finding = format!("{place} cannot be believed: {error}");
+                self.unsigned.push(finding);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Add the checkpoint in a file, or all in a folder.
+    fn add_files(&mut self, path: &Path) -> anyhow::Result<()> {
+        let reading = || format!("reading {}", path.display());
+        if path.is_dir() {
+            for file in fs::read_dir(path).with_context(reading)? {
+                let file = file.with_context(reading)?.path();
+                // One that is being written has another name until it is whole.
+                if file.extension().is_none() {
+                    self.add_file(&file)?;
+                }
+            }
+            return Ok(());
+        }
+        self.add_file(path)
+    }
+
+    fn add_file(&mut self, path: &Path) -> anyhow::Result<()> {
+        let note = fs::read_to_string(path);
+        let note = note.with_context(|| format!("reading {}", path.display()))?;
+        self.add(path.display().to_string(), &note);
+        Ok(())
+    }
+}
+
+impl Export {
+    fn run(self) -> anyhow::Result<u8> {
+        let mut store = self.store.snapshot()?;
+        let checkpoints = store.audit_checkpoints(u32::MAX)?;
+        let Some(newest) = checkpoints.first() else {
+            bail!(
+                "the audit log has no signed checkpoint: add [audit] to rialto.toml, and serve the scheme"
+            );
+        };
+        let folder = self.folder.display();
+        if fs::read_dir(&self.folder).is_ok_and(|mut files| files.next().is_some()) {
+            bail!("{folder} is not empty: a log is exported into a folder of its own");
+        }
+        let mut writer = Writer::new(&self.folder)?;
+        while writer.size() < newest.size {
+            let at = writer.size();
+            let entries = store.audit_entries(at, ENTRIES_AT_ONCE)?;
+            let wanted = entries.iter().filter(|entry| entry.index < newest.size);
+            for entry in wanted {
+                if entry.index != writer.size() {
+                    break;
+                }
+                writer.entry(entry.body.as_bytes())?;
+            }
+            if writer.size() == at {
+                bail!(
+                    "entry {at} is missing in the store: `rialto audit verify` names all that differs"
+                );
+            }
+        }
+        writer.finish()?;
+        for checkpoint in &checkpoints {
+            writer.earlier(checkpoint.size, &checkpoint.note)?;
+        }
+        // Last: a folder with it is complete.
+        writer.checkpoint(&newest.note)?;
+        out::note(format_args!(
+            "{} entries are in {folder}; verify them with `rialto audit verify --log {folder} --key FILE`",
+            newest.size
+        ));
+        Ok(0)
+    }
+}
