@@ -412,9 +412,9 @@ impl Surface {
         Self::Crypto,
         Self::Keys,
         Self::Tls,
-        Self::Certificates,
         Self::Auditing,
         Self::AuditLog,
+        Self::Certificates,
         Self::Logging,
     ];
 

@@ -14,12 +14,14 @@
 //! | know in which version to answer | [`media`] |
 //! | keep what became of messages | [`deliveries`] |
 //! | serve operators over HTTP | [`operators`] |
+//! | write entries of the audit log | [`auditing`] |
 //! | write to the host's log | [`logging`], [`info!`], [`warn!`] |
 //! | test with random choices that a seed repeats | [`testing`] |
 //!
-//! [`documents`], [`scheme`] and [`logging`] call the host, which only exists for a component. Everything else
+//! [`auditing`], [`documents`], [`scheme`] and [`logging`] call the host, which only exists for a component. Everything else
 //! is pure and runs in native tests.
 
+pub mod auditing;
 pub mod canonical;
 pub mod deliveries;
 pub mod documents;

@@ -21,15 +21,53 @@ use crate::bindings::rialto::accounts_and_balances::types::{
 use crate::ledger::Ledger;
 use crate::retention;
 use crate::store::Stored;
+use rialto_sdk::auditing::Audited;
+use rialto_sdk::bindings::rialto::common::types::Money;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::logging::subject;
+use rialto_sdk::money::format_amount;
+use serde_json::{Map, Value, json};
 
 struct AccountsAndBalances;
 
 /// Runs an operation on the ledger of this turn.
 fn ledger<T>(act: impl FnOnce(Ledger<'_, Stored<HostStore>>) -> T) -> T {
     act(Ledger::new(&mut Stored(HostStore), clock::now()))
+}
+
+/// Runs an operation on the ledger, and writes an entry of the audit log about it. Operations on transfers have none: the
+/// entry of Transfers is in the same turn.
+fn audited<T>(
+    action: &'static str,
+    about: String,
+    details: Value,
+    act: impl FnOnce(Ledger<'_, Stored<HostStore>>) -> Result<T, LedgerError>,
+) -> Result<T, LedgerError> {
+    let outcome = ledger(act);
+    match &outcome {
+        Ok(_) => Audited::done(action, about, details).write(),
+        Err(error) => Audited {
+            details,
+            ..Audited::refused(action, about, &format!("{error:?}"))
+        }
+        .write(),
+    }
+    outcome
+}
+
+/// An instruction and its amount, for an entry.
+fn with_amount(instruction: &str, amount: &Money) -> Value {
+    json!({
+        "instruction": instruction,
+        "amount": format_amount(amount),
+        "currency": amount.currency,
+    })
+}
+
+/// A participant as a subject.
+fn participant(id: &str) -> String {
+    format!("participant:{id}")
 }
 
 impl prepare::Guest for AccountsAndBalances {
@@ -62,7 +100,13 @@ impl create_participant_accounts::Guest for AccountsAndBalances {
         request: create_participant_accounts::Request,
     ) -> Result<Vec<ParticipantAccountIds>, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.create_accounts(&request))
+        let details = json!({ "accounts": request.accounts.len() });
+        audited(
+            "accounts.created",
+            participant(&request.participant),
+            details,
+            |mut ledger| ledger.create_accounts(&request),
+        )
     }
 }
 
@@ -71,7 +115,11 @@ impl create_participant_account::Guest for AccountsAndBalances {
         request: create_participant_account::Request,
     ) -> Result<ParticipantAccountIds, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.create_account(request))
+        let about = participant(&request.participant);
+        let details = json!({ "accounts": 1 });
+        audited("accounts.created", about, details, |mut ledger| {
+            ledger.create_account(request)
+        })
     }
 }
 
@@ -80,7 +128,13 @@ impl cover::Guest for AccountsAndBalances {
         request: cover::Request,
     ) -> Result<cover::Response, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.reserve_cover(&request))
+        let details = with_amount(&request.instruction_id, &request.total);
+        audited(
+            "cover.reserved",
+            participant(&request.participant),
+            details,
+            |mut ledger| ledger.reserve_cover(&request),
+        )
     }
 }
 
@@ -89,7 +143,14 @@ impl status::Guest for AccountsAndBalances {
         request: status::Request,
     ) -> Result<Vec<AccountStatus>, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.set_status(&request))
+        let is_enabled = request.status == status::Status::Enabled;
+        let details = json!({ "currency": request.currency, "enabled": is_enabled });
+        audited(
+            "account.status-changed",
+            participant(&request.participant),
+            details,
+            |mut ledger| ledger.set_status(&request),
+        )
     }
 }
 
@@ -98,7 +159,14 @@ impl limit::Guest for AccountsAndBalances {
         request: limit::Request,
     ) -> Result<AccountPosition, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.set_limit(&request))
+        let cap = request.net_debit_cap.as_ref().map(format_amount);
+        let details = json!({ "currency": request.currency, "netDebitCap": cap });
+        audited(
+            "account.limit-changed",
+            participant(&request.participant),
+            details,
+            |mut ledger| ledger.set_limit(&request),
+        )
     }
 }
 
@@ -107,7 +175,20 @@ impl threshold::Guest for AccountsAndBalances {
         request: threshold::Request,
     ) -> Result<Vec<AccountPosition>, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.set_thresholds(&request))
+        let thresholds = request.accounts.iter();
+        let thresholds: Map<String, Value> = thresholds
+            .map(|one| {
+                (
+                    one.currency.clone(),
+                    json!(one.threshold.as_ref().map(format_amount)),
+                )
+            })
+            .collect();
+        let details = json!({ "thresholds": thresholds });
+        let about = participant(&request.participant);
+        audited("account.threshold-changed", about, details, |mut ledger| {
+            ledger.set_thresholds(&request)
+        })
     }
 }
 
@@ -135,7 +216,17 @@ impl manage_funds::Guest for AccountsAndBalances {
     ) -> Result<manage_funds::Response, LedgerError> {
         subject("participant", &request.participant);
         let hub = &rialto_sdk::scheme::scheme().hub;
-        ledger(|mut ledger| ledger.manage_funds(&request, hub))
+        let action = match request.direction {
+            manage_funds::Direction::Deposit => "funds.deposited",
+            manage_funds::Direction::Withdrawal => "funds.withdrawn",
+        };
+        let details = with_amount(&request.instruction_id, &request.amount);
+        audited(
+            action,
+            participant(&request.participant),
+            details,
+            |mut ledger| ledger.manage_funds(&request, hub),
+        )
     }
 }
 
@@ -144,7 +235,13 @@ impl between_models::Guest for AccountsAndBalances {
         request: between_models::Request,
     ) -> Result<between_models::Response, LedgerError> {
         subject("participant", &request.participant);
-        ledger(|mut ledger| ledger.move_settled_funds(&request))
+        let details = with_amount(&request.instruction_id, &request.amount);
+        audited(
+            "funds.moved",
+            participant(&request.participant),
+            details,
+            |mut ledger| ledger.move_settled_funds(&request),
+        )
     }
 }
 
@@ -183,7 +280,17 @@ impl journal::Guest for AccountsAndBalances {
     fn insert_journal_entries(
         request: journal::Request,
     ) -> Result<Vec<AccountPosition>, LedgerError> {
-        ledger(|mut ledger| ledger.insert_entries(&request))
+        let of_transfer = |entry: &journal::JournalEntry| {
+            entry.entry_type == journal::SettlementEntryType::Record
+        };
+        if request.entries.iter().all(of_transfer) {
+            return ledger(|mut ledger| ledger.insert_entries(&request));
+        }
+        let details = json!({ "step": request.step, "entries": request.entries.len() });
+        let about = format!("settlement:{}", request.cause);
+        audited("settlement.posted", about, details, |mut ledger| {
+            ledger.insert_entries(&request)
+        })
     }
 }
 

@@ -54,6 +54,7 @@ pub mod bindings {
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
             "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
             "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
+            "rialto:host/auditing@0.1.0": rialto_sdk::bindings::rialto::host::auditing,
             "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
         },
         generate_all,

@@ -1,5 +1,6 @@
 //! The real surroundings: the host's surfaces.
 
+use crate::bindings::rialto::auditing::audit_log_write::{self, Event};
 use crate::bindings::rialto::host::keys::{
     self, Algorithm, Attributes, Hash, Key, KeyError, Purpose,
 };
@@ -55,6 +56,10 @@ impl World for Host {
 
     fn alert(&mut self, line: &str) {
         rialto_sdk::warn!("ALERT: {line}");
+    }
+
+    fn audit(&mut self, event: &Event) {
+        audit_log_write::audit_log_write(event);
     }
 
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {

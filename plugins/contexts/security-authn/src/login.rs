@@ -8,6 +8,7 @@ use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
 use crate::applications::{Application, active, hash};
+use crate::bindings::rialto::auditing::audit_log_write::{Event, Outcome};
 use crate::world::World;
 
 /// Failures since the last success, by application.
@@ -72,6 +73,16 @@ fn failed(world: &mut impl World, application: &Application) {
             failures.count, application.name
         );
         world.alert(&line);
+        // With each alert, and not with each failure: strangers can fail as often as they like.
+        let at = world.now();
+        world.audit(&Event {
+            context: "security-authn".to_owned(),
+            action: "login.refused".to_owned(),
+            about: format!("application:{id}"),
+            outcome: Outcome::Refused,
+            note: line,
+            at,
+        });
     }
     FAILURES.within(world).put(id, &failures);
 }

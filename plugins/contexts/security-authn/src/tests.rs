@@ -8,6 +8,7 @@ use crate::api;
 use crate::applications::{self, APPLICATIONS, State};
 use crate::bindings::exports::rialto::host::http_handler::{Caller, Request, Response};
 use crate::bindings::exports::rialto::security_authn::register_application;
+use crate::bindings::rialto::auditing::audit_log_write::Event;
 use crate::bindings::rialto::host::keys::{Key, KeyError};
 use crate::bindings::rialto::security_authn::types::ApplicationError;
 use crate::settings::Settings;
@@ -23,6 +24,7 @@ struct Fake {
     now: u64,
     has_no_provider: bool,
     alerts: Vec<String>,
+    audited: Vec<Event>,
     /// A key that the host no longer has.
     lost: Option<String>,
 }
@@ -80,6 +82,9 @@ impl World for Fake {
     }
     fn alert(&mut self, line: &str) {
         self.alerts.push(line.to_owned());
+    }
+    fn audit(&mut self, event: &Event) {
+        self.audited.push(event.clone());
     }
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {
         a == b
@@ -229,6 +234,10 @@ fn wrong_secrets_are_alerted_and_keep_nobody_out() {
     };
     assert!(first.starts_with("6 wrong secrets"), "{first}");
     assert!(second.starts_with("12 wrong secrets"), "{second}");
+    let audited = world.audited.iter();
+    let audited: Vec<_> = audited.map(|event| (&event.note, &*event.about)).collect();
+    let about = format!("application:{id}");
+    assert_eq!(audited, [(first, &*about), (second, &*about)]);
     assert_eq!(log_in(&mut world, &id, &secret).0, 200);
     // A success forgets them.
     for _ in 0..5 {

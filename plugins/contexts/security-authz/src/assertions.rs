@@ -115,7 +115,7 @@ fn accepted(
     if header.crit.is_some() {
         return Err("the assertion needs extensions (`crit`), and none are known here");
     }
-    let key = key(world, &header)?;
+    let key = key(world, &header.kid, |algorithm| algorithm == header.alg)?;
     let verified = world.verify_with(
         &key.public_key,
         key.algorithm.into(),
@@ -132,13 +132,17 @@ fn accepted(
     Ok((key, participant, claims.exp.0))
 }
 
-/// The key that an assertion names, if it is valid now.
-fn key(world: &mut impl World, header: &Header) -> Result<PublicKey, &'static str> {
+/// The key of this id, if it is valid now and of the algorithm that is said.
+pub fn key(
+    world: &mut impl World,
+    id: &str,
+    is_said: impl FnOnce(Algorithm) -> bool,
+) -> Result<PublicKey, &'static str> {
     let unknown = "no such key is registered";
-    if header.kid.is_empty() || header.kid.len() > 64 || header.kid.chars().any(char::is_control) {
+    if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
         return Err(unknown);
     }
-    let key = PUBLIC_KEYS.within(world).get(&header.kid).ok_or(unknown)?;
+    let key = PUBLIC_KEYS.within(world).get(id).ok_or(unknown)?;
     if key.revoked_at.is_some() {
         return Err("the key was revoked");
     }
@@ -146,7 +150,7 @@ fn key(world: &mut impl World, header: &Header) -> Result<PublicKey, &'static st
         return Err("the key has reached its end");
     }
     // The key says which algorithm is used, never the assertion.
-    if header.alg != key.algorithm {
+    if !is_said(key.algorithm) {
         return Err("the key is of another algorithm");
     }
     Ok(key)

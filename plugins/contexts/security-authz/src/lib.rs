@@ -11,6 +11,7 @@
 //! | [`roles`] | which privileges a role has, and who has which roles |
 //! | [`changes`] | changes of them: asked for, decided, applied, removed |
 //! | [`authorize`] | the answer to: may this one do that? |
+//! | [`signatures`] | who has signed a text |
 //! | [`public_keys`], [`assertions`] | programs that prove by a private key who they are |
 //! | [`fido`] | transactions that a user authorizes with a FIDO authenticator |
 //! | [`names`] | names of roles, privileges and subjects |
@@ -29,6 +30,7 @@ pub mod public_keys;
 pub mod published;
 pub mod roles;
 pub mod settings;
+pub mod signatures;
 #[cfg(test)]
 mod tests;
 pub mod world;
@@ -40,10 +42,11 @@ mod component {
         self, Caller, ComponentPrivileges,
     };
     use crate::bindings::exports::rialto::host::{http_handler, settings_handler};
+    use crate::bindings::exports::rialto::security_authz::verify_signature;
     use crate::host::Host;
     use crate::names::Privilege;
     use crate::settings::Settings;
-    use crate::{api, authorize, published};
+    use crate::{api, authorize, published, signatures};
 
     struct SecurityAuthz;
 
@@ -67,6 +70,12 @@ mod component {
         ) -> Result<Vec<String>, String> {
             let privilege = Privilege::of(&component, &privilege);
             authorize::operator(&mut Host, &caller, &privilege, &default_roles)
+        }
+    }
+
+    impl verify_signature::Guest for SecurityAuthz {
+        fn verify_signature(signed: verify_signature::Signed) -> Result<String, String> {
+            signatures::verify(&mut Host, &signed)
         }
     }
 

@@ -28,6 +28,18 @@ pub enum Algorithm {
     Rs256,
 }
 
+impl Algorithm {
+    /// Its name (RFC 7518).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::Rs256 => "RS256",
+        }
+    }
+}
+
 impl From<Algorithm> for keys::Algorithm {
     fn from(algorithm: Algorithm) -> Self {
         match algorithm {

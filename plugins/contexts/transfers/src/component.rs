@@ -1,6 +1,7 @@
 //! The exports, and the host's surroundings.
 
 use crate::agreement_use::AgreementUse;
+use crate::audited;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
 use crate::bindings::exports::rialto::host::{http_handler, retention_handler, settings_handler};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
@@ -33,6 +34,7 @@ use crate::surroundings::{Publication, Surroundings};
 use crate::timeout::CLIENT;
 use crate::transfer::Transfer;
 use crate::{api, fulfil, index, prepare, query, reject, reports, retention, timeout};
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
@@ -145,7 +147,14 @@ impl Surroundings for Host {
     }
 
     fn publish(&mut self, publication: Publication) {
+        if let Some(audited) = audited::of(&publication) {
+            audited.write();
+        }
         publish(&publication);
+    }
+
+    fn audit(&mut self, audited: &Audited) {
+        audited.write();
     }
 
     fn log(&mut self, level: Level, line: &str) {

@@ -5,6 +5,7 @@
 //! | [`transfer`] | the transfer document and its states |
 //! | [`settings`] | what a scheme may choose |
 //! | [`agreement_use`] | which transfer an agreement serves |
+//! | [`audited`] | what of a transfer is in the audit log |
 //! | [`surroundings`] | what a transfer reads, asks and publishes, as a trait |
 //! | [`prepare`] | a request for a transfer: checks, reservation, refusals, repeats |
 //! | [`fulfil`] | the payee FSP commits |
@@ -28,6 +29,7 @@
 
 pub mod agreement_use;
 pub mod api;
+pub mod audited;
 pub mod endings;
 pub mod fulfil;
 pub mod index;
@@ -71,6 +73,7 @@ pub mod bindings {
             "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
             "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
+            "rialto:host/auditing@0.1.0": rialto_sdk::bindings::rialto::host::auditing,
             "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
         },
         generate_all,

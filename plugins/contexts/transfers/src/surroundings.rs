@@ -19,6 +19,7 @@ use crate::bindings::rialto::transfers::{
 use crate::query::Question;
 use crate::settings::Settings;
 use crate::transfer::Transfer;
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
 use rialto_sdk::logging::Level;
 
@@ -112,6 +113,8 @@ pub trait Surroundings {
 
     /// Publish an event.
     fn publish(&mut self, publication: Publication);
+    /// Write an entry of the audit log.
+    fn audit(&mut self, audited: &Audited);
     /// Logs a line for the operator.
     fn log(&mut self, level: Level, line: &str);
 }

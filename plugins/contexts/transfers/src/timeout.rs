@@ -1,5 +1,6 @@
 //! Timeouts of transfers. A reminder only triggers the check: the transfer's state and expiry decide.
 
+use crate::audited;
 use crate::bindings::exports::rialto::scheduling::schedule_reminder_elapsed as elapsed;
 use crate::bindings::rialto::transfers::transfer_fulfil_comit_request_timedout as timedout;
 use crate::bindings::rialto::transfers::types::FulfilMode;
@@ -31,6 +32,7 @@ pub fn reminder_elapsed(world: &mut impl Surroundings, event: &elapsed::Event) {
             keep(world, &transfer);
             let line = format!("transfer {}: post-commit timeout rejected", event.id);
             world.log(Level::Warn, &line);
+            world.audit(&audited::post_commit_timeout(&event.id));
         }
         State::Committed | State::Rejected | State::Failed | State::Received | State::Reserved => {
             world.log(Level::Debug, "a reminder of a finished transfer is ignored");

@@ -164,6 +164,10 @@ kinds! {
     PrivilegeUnknown 422 "privilege-unknown",
     /// The privilege cannot be withdrawn from this role: nobody could change anything any more.
     PrivilegeNeeded 422 "privilege-needed",
+    /// The entry of the audit log is not written: its signature is not good. It is in quarantine: `quarantine`.
+    AuditEntry 422 "audit-entry",
+    /// The query has no bounds.
+    QueryUnbounded 422 "query-unbounded",
     /// There would be more than there may be: `most`.
     TooMany 422 "too-many",
     /// The key is for something else.

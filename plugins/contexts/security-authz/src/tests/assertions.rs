@@ -5,6 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::fake::{Fake, NOW};
+use crate::bindings::exports::rialto::security_authz::verify_signature::Signed;
+use crate::signatures;
 
 const SECONDS: u64 = NOW / 1_000;
 
@@ -350,4 +352,33 @@ fn key_proves_nothing_after_its_end() {
         ask(&mut fake, &signed(&header, &claims, "PEM1"), None)["reason"],
         "the key has reached its end"
     );
+}
+
+#[test]
+fn texts_are_of_whose_key_has_signed_them() {
+    let (mut fake, key) = registered("context/switch");
+    let signed = |id: &str, algorithm: &str, by: &str| Signed {
+        key_id: id.to_owned(),
+        algorithm: algorithm.to_owned(),
+        message: b"text".to_vec(),
+        signature: format!("signed by {by}").into_bytes(),
+    };
+    let good = signed(&key, "ES256", "PEM1");
+    let verified = signatures::verify(&mut fake, &good);
+    assert_eq!(verified.as_deref(), Ok("context/switch"));
+    // As often as it is asked for.
+    assert_eq!(signatures::verify(&mut fake, &good), verified);
+    for (bad, reason) in [
+        (signed("other", "ES256", "PEM1"), "no such key"),
+        (signed("", "ES256", "PEM1"), "no such key"),
+        (signed(&key, "RS256", "PEM1"), "another algorithm"),
+        (signed(&key, "none", "PEM1"), "another algorithm"),
+        (signed(&key, "ES256", "PEM2"), "not of this key"),
+    ] {
+        let refused = signatures::verify(&mut fake, &bad).unwrap_err();
+        assert!(refused.contains(reason), "{refused}");
+    }
+    fake.later = 1_000_001;
+    let late = signatures::verify(&mut fake, &good).unwrap_err();
+    assert!(late.contains("reached its end"), "{late}");
 }

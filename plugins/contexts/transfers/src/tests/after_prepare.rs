@@ -4,6 +4,7 @@ use super::fake::{
     EXPIRATION, FULFILMENT, Fake, PAYEE, PAYER, commitment, payee_error, position, question,
     refusal, reminder, request,
 };
+use crate::audited;
 use crate::bindings::rialto::transfers::transfer_query_response::{
     Answer, Event as Response, TransferQueryResult,
 };
@@ -361,6 +362,8 @@ fn timeout_after_commit_is_rejected_and_noted_once() {
     assert_eq!(transfer.state, State::Committed);
     assert_eq!(transfer.post_commit_timeout, Some(EXPIRATION));
     assert_eq!(world.log[0], "transfer t1: post-commit timeout rejected");
+    let expected = crate::audited::post_commit_timeout("t1");
+    assert_eq!(world.audited, [expected]);
     assert!(world.published.is_empty());
     assert_eq!(world.legs("t1"), (1, 1, 0));
 }
@@ -608,5 +611,39 @@ fn a_transfer_whose_request_surely_never_left_ends_at_once() {
         report(&mut world, "transfer-prepare", never_left(PAYEE));
         assert_eq!(world.state("t1"), Some(State::Committed));
         assert!(world.published.is_empty());
+    }
+}
+
+#[test]
+fn each_outcome_has_an_entry_of_the_audit_log_and_a_query_has_none() {
+    let actions = |ends: &dyn Fn(&mut Fake)| {
+        let mut world = Fake {
+            now: 5,
+            ..Fake::default()
+        };
+        prepare(&mut world, request("t1"));
+        ends(&mut world);
+        query(&mut world, question("t1", PAYER));
+        let published = world.published.iter();
+        let entries = published.filter_map(audited::of);
+        let entries = entries.inspect(|entry| assert_eq!(entry.about, "transfer:t1"));
+        entries.map(|entry| entry.action).collect::<Vec<_>>()
+    };
+    for (ends, action) in [
+        (
+            &(|world: &mut Fake| fulfil(world, commitment("t1", FulfilMode::Committed)))
+                as &dyn Fn(&mut Fake),
+            "transfer.committed",
+        ),
+        (&|world| reject(world, refusal("t1")), "transfer.rejected"),
+        (
+            &|world| {
+                world.now = EXPIRATION;
+                reminder_elapsed(world, &reminder("t1"));
+            },
+            "transfer.timed-out",
+        ),
+    ] {
+        assert_eq!(actions(ends), ["transfer.prepared", action]);
     }
 }

@@ -24,6 +24,7 @@ use crate::query::{self, Question};
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::transfer::{State, Transfer};
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict, Violation};
 use rialto_sdk::documents::Memory;
@@ -67,6 +68,7 @@ pub struct Fake {
     /// Whether the ledger does not give funds back.
     pub release_fails: bool,
     pub log: Vec<String>,
+    pub audited: Vec<Audited>,
     /// The ledger's refusal of the next reservation, if any.
     pub ledger_refuses: Option<LedgerError>,
     /// The rules' refusal, if any.
@@ -237,6 +239,10 @@ impl Surroundings for Fake {
 
     fn publish(&mut self, publication: Publication) {
         self.published.push(publication);
+    }
+
+    fn audit(&mut self, audited: &Audited) {
+        self.audited.push(audited.clone());
     }
 
     fn log(&mut self, _level: Level, line: &str) {

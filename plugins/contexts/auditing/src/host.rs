@@ -1,0 +1,35 @@
+//! The real surroundings: the host's surfaces, and the other contexts.
+
+use rialto_sdk::bindings::rialto::host::{clock, logging};
+
+use crate::bindings::rialto::host::audit_log::{self, Filter, Page};
+use crate::bindings::rialto::host::auditing::{self, Entry};
+use crate::bindings::rialto::security_authz::verify_signature::{self, Signed};
+use crate::world::World;
+
+/// The host.
+pub struct Host;
+
+rialto_sdk::stores_in_host!(Host);
+
+impl World for Host {
+    fn now(&mut self) -> u64 {
+        clock::now()
+    }
+
+    fn verify(&mut self, signed: &Signed) -> Result<String, String> {
+        verify_signature::verify_signature(signed)
+    }
+
+    fn write(&mut self, entry: &Entry) {
+        auditing::write(entry);
+    }
+
+    fn search(&mut self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String> {
+        audit_log::search(filter, first, limit)
+    }
+
+    fn warn(&mut self, line: &str) {
+        logging::log(logging::Level::Warn, line);
+    }
+}

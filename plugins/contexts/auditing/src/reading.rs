@@ -1,0 +1,163 @@
+//! Searches of the audit log. Each one has an entry of its own.
+
+use rialto_sdk::operators::{Answer, Kind, Problem};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::bindings::rialto::host::audit_log::{Filter, Page, Proof};
+use crate::bindings::rialto::host::auditing::{Entry, Outcome};
+use crate::world::World;
+
+/// How many entries a page has if the query does not say.
+const LIMIT: u32 = 100;
+
+/// What is searched for. All conditions hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Query {
+    /// Entries of this instant or later: UTC, milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Entries before this instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// What the entries are about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// What was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// Who has acted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// Who has written the entries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writer: Option<String>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// The trace that they belong to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// Where to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<u64>,
+    /// The most entries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    index: u64,
+    proof: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<Box<RawValue>>,
+    /// An entry that is no JSON any more, because somebody has changed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    path: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    items: Vec<Shown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<String>,
+}
+
+/// Search, and write an entry about it.
+///
+/// # Errors
+/// When the query has no bounds, or the log cannot be read.
+pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> {
+    let filter = filter(query)?;
+    let limit = query.limit.unwrap_or(LIMIT);
+    let page = world.search(&filter, query.cursor.unwrap_or(0), limit);
+    let page = page.map_err(|why| {
+        Problem::new(
+            Kind::Overloaded,
+            format!("the audit log cannot be read: {why}"),
+        )
+    })?;
+    let found = shown(page);
+    let details = json!({ "query": query, "entries": found.items.len() });
+    world.write(&Entry {
+        action: "audit.read".to_owned(),
+        about: String::new(),
+        outcome: Outcome::Done,
+        note: String::new(),
+        details: Some(details.to_string()),
+    });
+    Ok(Answer::json(200, &found).with("cache-control", "no-store"))
+}
+
+/// Write that somebody without the role wanted to read.
+pub fn refused(world: &mut impl World) {
+    world.write(&Entry {
+        action: "audit.read".to_owned(),
+        about: String::new(),
+        outcome: Outcome::Refused,
+        note: "the role is missing".to_owned(),
+        details: None,
+    });
+}
+
+fn filter(query: &Query) -> Result<Filter, Problem> {
+    let members = [
+        ("about", &query.about),
+        ("action", &query.action),
+        ("writer", &query.writer),
+        ("outcome", &query.outcome),
+        ("trace", &query.trace),
+    ];
+    let member = |name: &str, value: &str| format!("\"{name}\":{}", Value::from(value));
+    let wanted = members
+        .iter()
+        .filter_map(|(name, value)| Some(member(name, value.as_deref()?)));
+    let mut texts: Vec<String> = wanted.collect();
+    // An actor has its name behind its kind.
+    texts.extend(query.actor.as_deref().map(|actor| member("name", actor)));
+    if query.since.is_none() && texts.is_empty() && query.cursor.is_none() {
+        let detail = "the query has no bounds: add `since`, `about`, `action`, `actor`, `writer`, `outcome` or `trace`";
+        return Err(Problem::new(Kind::QueryUnbounded, detail));
+    }
+    Ok(Filter {
+        since: query.since,
+        until: query.until,
+        texts,
+    })
+}
+
+fn shown(page: Page) -> Found {
+    let entries = page.entries.into_iter().map(|stored| {
+        let (entry, text) = match serde_json::from_str::<Box<RawValue>>(&stored.entry) {
+            Ok(entry) => (Some(entry), None),
+            Err(_) => (None, Some(stored.entry)),
+        };
+        Shown {
+            index: stored.index,
+            proof: match stored.proof {
+                Proof::Verified => "VERIFIED",
+                Proof::Unsigned => "UNSIGNED",
+                Proof::Changed => "CHANGED",
+            },
+            entry,
+            text,
+            path: stored.path,
+        }
+    });
+    Found {
+        items: entries.collect(),
+        next_cursor: page.next.map(|next| next.to_string()),
+        size: page.size,
+        checkpoint: page.checkpoint,
+    }
+}

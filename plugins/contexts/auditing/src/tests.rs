@@ -1,0 +1,307 @@
+//! Tests of the context in surroundings of its own.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rialto_sdk::documents::Memory;
+use rialto_sdk::operators::{Answer, Caller};
+use serde_json::{Value, json};
+
+use crate::api;
+use crate::bindings::exports::rialto::auditing::audit_log_write::{Event, Outcome as Ended};
+use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::host::audit_log::{Filter, Page, Proof, StoredEntry};
+use crate::bindings::rialto::host::auditing::{Entry, Outcome};
+use crate::bindings::rialto::security_authz::verify_signature::Signed;
+use crate::entries;
+use crate::world::World;
+
+const NOW: u64 = 1_000_000_000_000;
+
+/// Surroundings in which a signature is right if it is `by` and the key's id.
+#[derive(Default)]
+struct Fake {
+    store: Memory,
+    written: Vec<Entry>,
+    asked: Vec<(Filter, u64, u32)>,
+    warnings: Vec<String>,
+    stored: Vec<StoredEntry>,
+}
+
+rialto_sdk::stores_in!(Fake, this => this.store);
+
+impl World for Fake {
+    fn now(&mut self) -> u64 {
+        NOW
+    }
+    fn verify(&mut self, signed: &Signed) -> Result<String, String> {
+        if signed.algorithm != "ES256" {
+            return Err("the key is of another algorithm".to_owned());
+        }
+        if signed.signature != format!("by {}", signed.key_id).as_bytes() {
+            return Err("the signature is not of this key".to_owned());
+        }
+        Ok(format!("operator/{}", signed.key_id))
+    }
+    fn write(&mut self, entry: &Entry) {
+        self.written.push(entry.clone());
+    }
+    fn search(&mut self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String> {
+        self.asked.push((filter.clone(), first, limit));
+        Ok(Page {
+            entries: self.stored.clone(),
+            next: Some(7),
+            size: 20,
+            checkpoint: Some("note".to_owned()),
+        })
+    }
+    fn warn(&mut self, line: &str) {
+        self.warnings.push(line.to_owned());
+    }
+}
+
+impl Fake {
+    fn asks(&mut self, who: &str, operation: &str, body: &Value) -> (u16, Value) {
+        self.sends(who, operation, &body.to_string(), &[], "")
+    }
+
+    fn sends(
+        &mut self,
+        who: &str,
+        operation: &str,
+        body: &str,
+        query: &[(&str, &str)],
+        id: &str,
+    ) -> (u16, Value) {
+        let pairs = query
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        let request = Request {
+            operation_id: operation.to_owned(),
+            method: String::new(),
+            path: String::new(),
+            path_parameters: vec![("id".to_owned(), id.to_owned())],
+            query_parameters: pairs.collect(),
+            headers: Vec::new(),
+            body: Some(body.to_owned()),
+            caller: None,
+        };
+        let roles = match who {
+            "rita" => "reader",
+            "adam" => "admin",
+            _ => "context",
+        };
+        let caller = Caller {
+            name: who.to_owned(),
+            roles: vec![roles.to_owned()],
+        };
+        let Answer { status, body, .. } = api::answer(self, &caller, &request);
+        (status, serde_json::from_str(&body.unwrap()).unwrap())
+    }
+}
+
+/// An entry that `key` has signed.
+fn signed(key: &str, payload: &Value) -> String {
+    let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let header = json!({ "alg": "ES256", "kid": key });
+    format!(
+        "{}.{}.{}",
+        part(header.to_string().as_bytes()),
+        part(payload.to_string().as_bytes()),
+        part(format!("by {key}").as_bytes())
+    )
+}
+
+fn login() -> Value {
+    json!({ "at": 5, "action": "login", "about": "user:1", "outcome": "refused", "note": "n", "details": { "a": 1 } })
+}
+
+#[test]
+fn signed_entry_is_written_with_its_signature() {
+    let mut fake = Fake::default();
+    let text = signed("switch", &login());
+    let answer = fake.asks("switch", "writeAuditEntry", &json!({ "entry": text }));
+    assert_eq!(answer, (201, json!({ "result": "WRITTEN" })));
+    let entry = fake.written.pop().unwrap();
+    assert_eq!(
+        (&*entry.action, &*entry.about, &*entry.note),
+        ("login", "user:1", "n")
+    );
+    assert_eq!(entry.outcome, Outcome::Refused);
+    let details: Value = serde_json::from_str(&entry.details.unwrap()).unwrap();
+    let expected = json!({
+        "writtenBy": "operator/switch", "keyId": "switch", "saidAt": 5, "signed": text, "details": { "a": 1 },
+    });
+    assert_eq!(details, expected);
+    assert!(fake.written.is_empty());
+    assert!(fake.warnings.is_empty());
+    let refused = fake.asks("rita", "writeAuditEntry", &json!({ "entry": text }));
+    assert_eq!(refused.0, 403);
+    assert!(fake.written.is_empty());
+}
+
+#[test]
+fn bad_entries_are_in_quarantine_and_never_dropped() {
+    let mut fake = Fake::default();
+    let good = signed("switch", &login());
+    let mut crit = login();
+    crit["action"] = "Log in".into();
+    let (head, _) = good.rsplit_once('.').unwrap();
+    let cases = [
+        ("no signature".to_owned(), "no JSON Web Signature"),
+        (
+            format!("{head}.{}", URL_SAFE_NO_PAD.encode("by other")),
+            "not of this key",
+        ),
+        (signed("other", &login()), "signed by operator/other"),
+        (signed("switch", &crit), "`action` is"),
+        (signed("switch", &json!({ "at": 5 })), "is no entry"),
+        (
+            signed(
+                "switch",
+                &json!({ "at": 5, "action": "a", "outcome": "done", "more": 1 }),
+            ),
+            "is no entry",
+        ),
+        (
+            signed(
+                "switch",
+                &json!({ "at": 5, "action": "a", "outcome": "done", "note": "a\nb" }),
+            ),
+            "`note` has",
+        ),
+        (
+            signed(
+                "switch",
+                &json!({ "at": 5, "action": "a", "outcome": "done", "about": "x".repeat(257) }),
+            ),
+            "`about` has",
+        ),
+    ];
+    for (n, (text, reason)) in cases.iter().enumerate() {
+        let (status, body) = fake.asks("switch", "writeAuditEntry", &json!({ "entry": text }));
+        assert_eq!(status, 422, "{body}");
+        assert!(body["detail"].as_str().unwrap().contains(reason), "{body}");
+        assert_eq!(body["quarantine"], format!("{NOW:013}-{}", n + 1), "{body}");
+        let entry = fake.written.pop().unwrap();
+        assert_eq!(entry.action, "audit.quarantined");
+        assert!(fake.written.is_empty());
+        assert_eq!(fake.warnings.len(), n + 1);
+    }
+    let (_, kept) = fake.asks("rita", "listAuditQuarantine", &Value::Null);
+    let kept = kept["items"].as_array().unwrap();
+    assert_eq!(kept.len(), cases.len());
+    assert_eq!(kept[1]["entry"], cases[1].0);
+    // Good and bad ones in one batch.
+    let batch = json!({ "entries": [good, "bad"] });
+    let (status, body) = fake.asks("switch", "writeAuditEntries", &batch);
+    assert_eq!(
+        (
+            status,
+            &body["items"][0]["result"],
+            &body["items"][1]["result"]
+        ),
+        (200, &"WRITTEN".into(), &"QUARANTINED".into())
+    );
+    // Who dismisses one is told in the log.
+    fake.written.clear();
+    let id = kept[0]["id"].as_str().unwrap();
+    assert_eq!(fake.sends("rita", "dismissAuditEntry", "", &[], id).0, 403);
+    assert_eq!(fake.sends("adam", "dismissAuditEntry", "", &[], id).0, 200);
+    assert_eq!(fake.sends("adam", "dismissAuditEntry", "", &[], id).0, 404);
+    let entry = fake.written.pop().unwrap();
+    assert_eq!(
+        (&*entry.action, entry.outcome),
+        ("audit.dismissed", Outcome::Done)
+    );
+    assert!(entry.details.unwrap().contains("no signature"));
+}
+
+#[test]
+fn searches_have_bounds_and_an_entry() {
+    let mut fake = Fake::default();
+    let entry = |index, entry: &str, proof| StoredEntry {
+        index,
+        entry: entry.to_owned(),
+        proof,
+        path: Vec::new(),
+    };
+    fake.stored = vec![
+        entry(3, r#"{"b":1,"a":2}"#, Proof::Verified),
+        entry(4, "{", Proof::Changed),
+    ];
+    for query in [json!({}), json!({ "until": 5, "limit": 1 })] {
+        let (status, body) = fake.asks("rita", "searchAuditLog", &query);
+        assert_eq!(
+            (status, &body["type"]),
+            (422, &"urn:rialto:problem:query-unbounded".into())
+        );
+    }
+    assert!(fake.asked.is_empty());
+    let query = [
+        ("about", "transfer:\"1\""),
+        ("actor", "anna"),
+        ("since", "10"),
+        ("limit", "5"),
+        ("cursor", "2"),
+    ];
+    let (status, body) = fake.sends("rita", "readAuditLog", "", &query, "");
+    assert_eq!(status, 200, "{body}");
+    let expected = json!({
+        "items": [
+            { "index": 3, "proof": "VERIFIED", "entry": { "a": 2, "b": 1 } },
+            { "index": 4, "proof": "CHANGED", "text": "{" },
+        ],
+        "nextCursor": "7", "size": 20, "checkpoint": "note",
+    });
+    assert_eq!(body, expected);
+    let (filter, first, limit) = fake.asked.pop().unwrap();
+    assert_eq!(
+        (filter.since, filter.until, first, limit),
+        (Some(10), None, 2, 5)
+    );
+    assert_eq!(
+        filter.texts,
+        [r#""about":"transfer:\"1\"""#, r#""name":"anna""#]
+    );
+    let entry = fake.written.pop().unwrap();
+    assert_eq!(
+        (&*entry.action, entry.outcome),
+        ("audit.read", Outcome::Done)
+    );
+    assert!(entry.details.unwrap().contains(r#""actor":"anna""#));
+    // Who may not read leaves an entry too.
+    assert_eq!(
+        fake.asks("switch", "searchAuditLog", &json!({ "since": 1 }))
+            .0,
+        403
+    );
+    let entry = fake.written.pop().unwrap();
+    assert_eq!(
+        (&*entry.action, entry.outcome),
+        ("audit.read", Outcome::Refused)
+    );
+}
+
+#[test]
+fn event_is_written_whatever_it_says() {
+    let mut fake = Fake::default();
+    let event = |action: &str| Event {
+        context: "security-authn".to_owned(),
+        action: action.to_owned(),
+        about: "x".repeat(300),
+        outcome: Ended::Failed,
+        note: "\u{fc}".repeat(600),
+        at: 5,
+    };
+    for (said, written) in [
+        ("login.refused", "login.refused"),
+        ("Log in", "log-in"),
+        ("", "unnamed"),
+    ] {
+        entries::of_event(&mut fake, event(said));
+        let entry = fake.written.pop().unwrap();
+        assert_eq!(entry.action, written);
+        assert_eq!((entry.about.len(), entry.note.len()), (256, 1_024));
+        assert!(entry.details.unwrap().contains("context/security-authn"));
+    }
+}
