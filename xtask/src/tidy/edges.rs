@@ -148,6 +148,8 @@ const OWNED: &[(&str, &[&str])] = &[
     (
         "aws-lc-rs",
         &[
+            // It verifies checkpoints.
+            "rialto-audit",
             "rialto-certificates",
             "rialto-keys",
             // It signs requests.

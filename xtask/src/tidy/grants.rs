@@ -37,9 +37,17 @@ pub fn findings(files: &[TextFile]) -> Result<Vec<Finding>> {
             &of_package(&imports, "rules"),
             steps.collect(),
         ));
-        let calls = imports.iter().filter(elsewhere).copied().collect();
+        // Events are of the context's own package, but for those that everybody publishes, such as those of Auditing.
+        // Whether such an import is an event at all, the host says when it wires the scheme.
+        let published = |pair: &&(&str, &str)| {
+            let mut patterns = grants.publishes.iter();
+            elsewhere(pair) && patterns.any(|pattern| covers(pattern, **pair))
+        };
+        let calls = imports.iter().filter(elsewhere);
+        let calls = calls.filter(|pair| !published(pair)).copied().collect();
         wrong.extend(uncovered("calls", &calls, &grants.calls));
-        let events = imports.iter().filter(own).copied().collect();
+        let events = imports.iter().filter(|pair| own(pair) || published(pair));
+        let events = events.copied().collect();
         wrong.extend(uncovered("publishes", &events, &grants.publishes));
         findings.extend(wrong.into_iter().map(|message| Finding {
             file: path.clone(),
@@ -84,11 +92,13 @@ fn differences(key: &str, imported: &BTreeSet<&str>, granted: BTreeSet<&str>) ->
     missing.chain(idle).collect()
 }
 
+/// Whether a grant covers an import.
+fn covers(pattern: &InterfacePattern, (package, interface): (&str, &str)) -> bool {
+    let wanted = pattern.interface.as_ref();
+    pattern.package.as_str() == package && wanted.is_none_or(|name| name.as_str() == interface)
+}
+
 fn uncovered(key: &str, imported: &Imports<'_>, granted: &[InterfacePattern]) -> Vec<String> {
-    let covers = |pattern: &InterfacePattern, (package, interface): (&str, &str)| {
-        let wanted = pattern.interface.as_ref();
-        pattern.package.as_str() == package && wanted.is_none_or(|name| name.as_str() == interface)
-    };
     let missing = imported
         .iter()
         .filter(|import| !granted.iter().any(|pattern| covers(pattern, **import)))

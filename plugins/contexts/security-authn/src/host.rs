@@ -1,10 +1,10 @@
 //! The real surroundings: the host's surfaces.
 
-use crate::bindings::rialto::auditing::audit_log_write::{self, Event};
 use crate::bindings::rialto::host::keys::{
     self, Algorithm, Attributes, Hash, Key, KeyError, Purpose,
 };
 use crate::world::World;
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::host::{clock, random};
 
 /// The host.
@@ -58,8 +58,8 @@ impl World for Host {
         rialto_sdk::warn!("ALERT: {line}");
     }
 
-    fn audit(&mut self, event: &Event) {
-        audit_log_write::audit_log_write(event);
+    fn audit(&mut self, audited: &Audited) {
+        audited.write();
     }
 
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {

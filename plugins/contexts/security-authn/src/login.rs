@@ -4,11 +4,11 @@
 //! always passes: it has 256 random bits, so that guessing is hopeless, and a lock would only let a stranger who knows
 //! an id keep its owner out.
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
 use crate::applications::{Application, active, hash};
-use crate::bindings::rialto::auditing::audit_log_write::{Event, Outcome};
 use crate::world::World;
 
 /// Failures since the last success, by application.
@@ -74,15 +74,8 @@ fn failed(world: &mut impl World, application: &Application) {
         );
         world.alert(&line);
         // With each alert, and not with each failure: strangers can fail as often as they like.
-        let at = world.now();
-        world.audit(&Event {
-            context: "security-authn".to_owned(),
-            action: "login.refused".to_owned(),
-            about: format!("application:{id}"),
-            outcome: Outcome::Refused,
-            note: line,
-            at,
-        });
+        let about = format!("application:{id}");
+        world.audit(&Audited::refused("login.refused", about, &line));
     }
     FAILURES.within(world).put(id, &failures);
 }

@@ -1,5 +1,6 @@
 //! Applications and tokens, over surroundings whose signatures are only marks.
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::documents::{Memory, Range, Store as _};
 use rialto_sdk::testing::survives_a_rollback;
 use serde_json::{Value, json};
@@ -8,7 +9,6 @@ use crate::api;
 use crate::applications::{self, APPLICATIONS, State};
 use crate::bindings::exports::rialto::host::http_handler::{Caller, Request, Response};
 use crate::bindings::exports::rialto::security_authn::register_application;
-use crate::bindings::rialto::auditing::audit_log_write::Event;
 use crate::bindings::rialto::host::keys::{Key, KeyError};
 use crate::bindings::rialto::security_authn::types::ApplicationError;
 use crate::settings::Settings;
@@ -24,7 +24,7 @@ struct Fake {
     now: u64,
     has_no_provider: bool,
     alerts: Vec<String>,
-    audited: Vec<Event>,
+    audited: Vec<Audited>,
     /// A key that the host no longer has.
     lost: Option<String>,
 }
@@ -83,8 +83,8 @@ impl World for Fake {
     fn alert(&mut self, line: &str) {
         self.alerts.push(line.to_owned());
     }
-    fn audit(&mut self, event: &Event) {
-        self.audited.push(event.clone());
+    fn audit(&mut self, audited: &Audited) {
+        self.audited.push(audited.clone());
     }
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {
         a == b

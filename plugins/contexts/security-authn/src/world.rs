@@ -1,7 +1,7 @@
 //! Everything outside of this context, as a trait, so that tests can replace it.
 
-use crate::bindings::rialto::auditing::audit_log_write::Event;
 use crate::bindings::rialto::host::keys::{Key, KeyError};
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::documents::Store;
 
 /// Everything outside.
@@ -36,8 +36,8 @@ pub trait World: Store {
     fn sha256(&mut self, message: &[u8]) -> Vec<u8>;
     /// Write a line for the operator's log, which an operator should look at.
     fn alert(&mut self, line: &str);
-    /// Publish something for the audit log.
-    fn audit(&mut self, event: &Event);
+    /// Write an entry of the audit log.
+    fn audit(&mut self, audited: &Audited);
     /// Whether two secrets are the same, in a time that depends on their lengths alone.
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool;
 }

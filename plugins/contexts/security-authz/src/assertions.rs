@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 
 use crate::authorize::{Decision, proven};
+use crate::bindings::rialto::auditing::audit_log_write::{Event, Outcome};
 use crate::bindings::rialto::security_authn::types::ApplicationState;
 use crate::names::{Privilege, SubjectKind};
 use crate::public_keys::{Algorithm, PUBLIC_KEYS, PublicKey};
@@ -94,9 +95,39 @@ impl Audience {
 /// Decide about the sender of an assertion. A valid one is spent by this.
 pub fn decide(world: &mut impl World, assertion: &str, wanted: Option<&Privilege>) -> Decision {
     match accepted(world, assertion) {
-        Err(reason) => Decision::unproven(reason),
+        Err(reason) => {
+            refused(world, assertion, reason);
+            Decision::unproven(reason)
+        }
         Ok((key, participant, ends)) => proven(world, key.subject, participant, ends, wanted),
     }
+}
+
+/// Publish for the audit log that an assertion was not accepted, if it names a key that is registered. Others say nothing
+/// of anybody here.
+fn refused(world: &mut impl World, assertion: &str, reason: &str) {
+    let header = assertion.split('.').next().unwrap_or_default();
+    let header = URL_SAFE_NO_PAD.decode(header).ok();
+    let header = header.and_then(|bytes| serde_json::from_slice::<Header>(&bytes).ok());
+    let Some(header) = header.filter(|header| is_id(&header.kid)) else {
+        return;
+    };
+    let Some(key) = PUBLIC_KEYS.within(world).get(&header.kid) else {
+        return;
+    };
+    let at = world.now();
+    world.audit(&Event {
+        context: "security-authz".to_owned(),
+        action: "assertion.refused".to_owned(),
+        about: key.subject.text().to_owned(),
+        outcome: Outcome::Refused,
+        note: format!("{reason} (public key {})", key.id),
+        at,
+    });
+}
+
+fn is_id(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
 /// The key of a valid assertion, the participant of an application, and when the assertion ends, in milliseconds.
@@ -139,7 +170,7 @@ pub fn key(
     is_said: impl FnOnce(Algorithm) -> bool,
 ) -> Result<PublicKey, &'static str> {
     let unknown = "no such key is registered";
-    if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
+    if !is_id(id) {
         return Err(unknown);
     }
     let key = PUBLIC_KEYS.within(world).get(id).ok_or(unknown)?;

@@ -10,6 +10,7 @@ wit_bindgen::generate!({
         "../../../wit/security-authn",
         "../../../wit/security-crypto",
         "../../../wit/security-authz",
+        "../../../wit/auditing",
         ".",
     ],
     with: {

@@ -3,6 +3,7 @@
 use rialto_sdk::bindings::rialto::host::{clock, random};
 use rialto_sdk::scheme::{scheme, settings};
 
+use crate::bindings::rialto::auditing::audit_log_write;
 use crate::bindings::rialto::host::keys::{self, Algorithm, KeyError};
 use crate::bindings::rialto::security_authn::types::Application;
 use crate::bindings::rialto::security_authn::{get_application, verify_token};
@@ -73,6 +74,10 @@ impl World for Host {
         signature: &[u8],
     ) -> Result<bool, KeyError> {
         keys::verify_with(public_key, algorithm, message, signature)
+    }
+
+    fn audit(&mut self, event: &audit_log_write::Event) {
+        audit_log_write::audit_log_write(event);
     }
 
     fn changed(&mut self, event: &privileges_changed::Event) {

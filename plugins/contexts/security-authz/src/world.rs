@@ -2,6 +2,7 @@
 
 use rialto_sdk::documents::Store;
 
+use crate::bindings::rialto::auditing::audit_log_write::Event as AuditEvent;
 use crate::bindings::rialto::host::keys::{Algorithm, KeyError};
 use crate::bindings::rialto::security_authn::types::Application;
 use crate::bindings::rialto::security_authn::verify_token::Verified;
@@ -34,6 +35,8 @@ pub trait World: Store + Authenticators {
         message: &[u8],
         signature: &[u8],
     ) -> Result<bool, KeyError>;
+    /// Publishes something for the audit log.
+    fn audit(&mut self, event: &AuditEvent);
     /// Publishes that an approved change took effect, or that a key was revoked.
     fn changed(&mut self, event: &Event);
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod attacks;
+mod audit_log;
 mod authorization;
 mod backup;
 mod bad_input;

@@ -67,6 +67,11 @@ fn assertion_is_accepted_once() {
             "authenticated": false, "authorized": false, "reason": "the assertion was used before",
         })
     );
+    let [audited] = &fake.audited[..] else {
+        panic!("{:?}", fake.audited)
+    };
+    assert_eq!(audited.about, "context/switch");
+    assert!(audited.note.contains("used before"), "{audited:?}");
     claims["jti"] = json!("other");
     let said = ask(&mut fake, &signed(&header, &claims, "PEM1"), Some("settle"));
     assert_eq!(

@@ -9,6 +9,7 @@ use crate::bindings::exports::rialto::host::authorization_handler::{
     Caller as HostCaller, ComponentPrivileges, Privilege as Published,
 };
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::auditing::audit_log_write::Event as AuditEvent;
 use crate::bindings::rialto::host::keys::{Algorithm, KeyError};
 use crate::bindings::rialto::security_authn::types::{Application, ApplicationState};
 use crate::bindings::rialto::security_authn::verify_token::Verified;
@@ -32,6 +33,7 @@ pub struct Fake {
     pub later: u64,
     ids: u32,
     pub events: Vec<Event>,
+    pub audited: Vec<AuditEvent>,
     pub revoked: Vec<&'static str>,
     begun: Option<Transaction>,
 }
@@ -127,6 +129,9 @@ impl World for Fake {
             return Err(KeyError::BadInput("no key".to_owned()));
         }
         Ok(signature == format!("signed by {public_key}").as_bytes())
+    }
+    fn audit(&mut self, event: &AuditEvent) {
+        self.audited.push(event.clone());
     }
     fn changed(&mut self, event: &Event) {
         self.events.push(event.clone());
