@@ -98,6 +98,8 @@ impl Checkpoints {
     /// # Errors
     /// When the log is not the one that was signed, or the store, the provider or the folder fails.
     pub fn look(&mut self) -> anyhow::Result<()> {
+        let size = self.store.audit_size()?;
+        self.signed.entries.store(size, Ordering::Relaxed);
         if self.state.is_none() {
             self.state = Some(self.resumed()?);
         }

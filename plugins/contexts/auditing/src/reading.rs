@@ -1,5 +1,7 @@
 //! Searches of the audit log. Each one has an entry of its own.
 
+use std::borrow::Cow;
+
 use rialto_sdk::operators::{Answer, Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -87,7 +89,7 @@ pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> 
             format!("the audit log cannot be read: {why}"),
         )
     })?;
-    let found = shown(page);
+    let found = shown(page, query);
     let details = json!({ "query": query, "entries": found.items.len() });
     world.write(&Entry {
         action: "audit.read".to_owned(),
@@ -136,8 +138,52 @@ fn filter(query: &Query) -> Result<Filter, Problem> {
     })
 }
 
-fn shown(page: Page) -> Found {
-    let entries = page.entries.into_iter().map(|stored| {
+/// The members of an entry by which a query chooses.
+#[derive(Deserialize)]
+struct Chosen<'e> {
+    #[serde(default, borrow)]
+    about: Cow<'e, str>,
+    #[serde(borrow)]
+    action: Cow<'e, str>,
+    #[serde(borrow)]
+    writer: Cow<'e, str>,
+    #[serde(borrow)]
+    outcome: Cow<'e, str>,
+    #[serde(default, borrow)]
+    trace: Cow<'e, str>,
+    #[serde(borrow)]
+    actor: ChosenActor<'e>,
+}
+
+#[derive(Deserialize)]
+struct ChosenActor<'e> {
+    #[serde(borrow)]
+    name: Cow<'e, str>,
+}
+
+/// Whether an entry is one that the query wants. The log was searched for texts, which may stand in other members too. An
+/// entry that is none any more is always shown.
+fn is_wanted(entry: &str, query: &Query) -> bool {
+    let Ok(chosen) = serde_json::from_str::<Chosen<'_>>(entry) else {
+        return true;
+    };
+    let members = [
+        (&query.about, &chosen.about),
+        (&query.action, &chosen.action),
+        (&query.writer, &chosen.writer),
+        (&query.outcome, &chosen.outcome),
+        (&query.trace, &chosen.trace),
+        (&query.actor, &chosen.actor.name),
+    ];
+    members
+        .into_iter()
+        .all(|(wanted, found)| wanted.as_ref().is_none_or(|wanted| wanted == found))
+}
+
+fn shown(page: Page, query: &Query) -> Found {
+    let entries = page.entries.into_iter();
+    let wanted = entries.filter(|stored| is_wanted(&stored.entry, query));
+    let entries = wanted.map(|stored| {
         let (entry, text) = match serde_json::from_str::<Box<RawValue>>(&stored.entry) {
             Ok(entry) => (Some(entry), None),
             Err(_) => (None, Some(stored.entry)),

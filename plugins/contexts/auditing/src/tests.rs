@@ -219,15 +219,15 @@ fn bad_entries_are_in_quarantine_and_never_dropped() {
 #[test]
 fn searches_have_bounds_and_an_entry() {
     let mut fake = Fake::default();
-    let entry = |index, entry: &str, proof| StoredEntry {
+    let stored = |index, entry: &str, proof| StoredEntry {
         index,
         entry: entry.to_owned(),
         proof,
         path: Vec::new(),
     };
     fake.stored = vec![
-        entry(3, r#"{"b":1,"a":2}"#, Proof::Verified),
-        entry(4, "{", Proof::Changed),
+        stored(3, r#"{"b":1,"a":2}"#, Proof::Verified),
+        stored(4, "{", Proof::Changed),
     ];
     for query in [json!({}), json!({ "until": 5, "limit": 1 })] {
         let (status, body) = fake.asks("rita", "searchAuditLog", &query);
@@ -269,6 +269,27 @@ fn searches_have_bounds_and_an_entry() {
         ("audit.read", Outcome::Done)
     );
     assert!(entry.details.unwrap().contains(r#""actor":"anna""#));
+    // A text that stands in another member is none of what is searched for.
+    let of = |about: &str, note: &str| {
+        let entry = json!({
+            "actor": { "kind": "operator", "name": "anna" }, "writer": "host", "action": "a",
+            "outcome": "done", "about": about, "details": { "about": note },
+        });
+        entry.to_string()
+    };
+    let (one, other) = (of("x", "y"), of("y", "x"));
+    fake.stored = vec![
+        stored(3, &one, Proof::Verified),
+        stored(4, &other, Proof::Verified),
+    ];
+    let (_, body) = fake.asks(
+        "rita",
+        "searchAuditLog",
+        &json!({ "about": "x", "actor": "anna" }),
+    );
+    let items = body["items"].as_array().unwrap();
+    assert_eq!((items.len(), &items[0]["index"]), (1, &3.into()));
+    fake.written.clear();
     // Who may not read leaves an entry too.
     assert_eq!(
         fake.asks("switch", "searchAuditLog", &json!({ "since": 1 }))

@@ -164,16 +164,16 @@ async fn payments_and_decisions_of_people_have_signed_entries() {
     assert!(request["details"]["bodySha256"].is_string(), "{request}");
 
     // Reading is in the log too, also what is refused.
-    let refused = scene
-        .office
-        .post("maya", "/read-audit-log", &json!({ "since": 0 }));
-    assert_eq!(refused.await.unwrap().status, 403);
+    let all = json!({ "since": 0 });
+    let refused = scene.office.post("maya", "/read-audit-log", &all).await;
+    assert_eq!(refused.unwrap().status, 403);
     let reads = scene
         .search(json!({ "action": "audit.read", "actor": "anna" }))
         .await;
     assert!(!reads.is_empty());
-    let unbounded = scene.office.post("anna", "/read-audit-log", &json!({}));
-    let unbounded = unbounded.await.unwrap();
+    let nothing = json!({});
+    let unbounded = scene.office.post("anna", "/read-audit-log", &nothing).await;
+    let unbounded = unbounded.unwrap();
     assert_eq!(
         (unbounded.status, unbounded.problem()),
         (422, "query-unbounded")
@@ -375,7 +375,7 @@ async fn entry_that_is_changed_removed_or_moved_by_sql_is_named() {
         committed(&scene.world.pay("1", "USD").await).unwrap();
     }
     let said = scene.signed().await;
-    assert!(said["signed"].as_u64().unwrap() > 8, "{said}");
+    assert!(said["signed"].as_u64().unwrap() >= 8, "{said}");
     let whole = damaged(&scene, &[]).await;
     assert_eq!(whole.code, 0, "{whole}");
     for (statements, finding) in [
