@@ -13,6 +13,7 @@ pub mod bindings;
 pub mod cache;
 pub mod config;
 mod deadline;
+pub mod described;
 pub mod digest;
 pub mod external_calls;
 pub mod guest;
@@ -35,6 +36,7 @@ pub mod wasi;
 pub mod wiring;
 
 pub use activation::{Activation, ComponentPrivileges, Privilege};
+pub use described::{ComponentConfiguration, ConfigurationDescription, NeededSecret};
 pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;

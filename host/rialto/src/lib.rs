@@ -18,6 +18,7 @@ pub mod calls;
 pub mod cli;
 pub mod client;
 pub mod clients;
+pub mod configuration;
 pub mod credentials;
 pub mod disk;
 mod dumps;
