@@ -39,7 +39,9 @@ mod component {
     use crate::bindings::exports::rialto::host::authorization_handler::{
         self, Caller, ComponentPrivileges,
     };
-    use crate::bindings::exports::rialto::host::{http_handler, settings_handler};
+    use crate::bindings::exports::rialto::host::{
+        configuration_schema, http_handler, settings_handler,
+    };
     use crate::host::Host;
     use crate::names::Privilege;
     use crate::settings::Settings;
@@ -53,6 +55,7 @@ mod component {
     );
 
     rialto_sdk::judges_settings!(settings_handler, SecurityAuthz, Settings);
+    rialto_sdk::describes_settings!(configuration_schema, SecurityAuthz, version 1, "../settings.schema.json");
 
     impl authorization_handler::Guest for SecurityAuthz {
         fn privileges_published(release: u64, all: Vec<ComponentPrivileges>) {
