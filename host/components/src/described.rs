@@ -89,7 +89,9 @@ fn of_context(member: &Member) -> ComponentConfiguration {
     ComponentConfiguration {
         component: member.identity.name.to_string(),
         version: described.map_or(NOT_DESCRIBED, |said| said.version),
-        settings_schema: described.map_or(ANY_OBJECT, |said| &said.settings_schema).to_owned(),
+        settings_schema: described
+            .map_or(ANY_OBJECT, |said| &said.settings_schema)
+            .to_owned(),
         settings: member.identity.settings.to_string(),
         secrets: secrets
             .iter()
@@ -106,7 +108,9 @@ fn of_rule(component: String, member: &Member, rule: &BoundRule) -> ComponentCon
     ComponentConfiguration {
         component,
         version: NOT_DESCRIBED,
-        settings_schema: described.map_or(ANY_OBJECT, |said| &said.settings_schema).to_owned(),
+        settings_schema: described
+            .map_or(ANY_OBJECT, |said| &said.settings_schema)
+            .to_owned(),
         settings: rule.identity.settings.to_string(),
         secrets: Vec::new(),
     }

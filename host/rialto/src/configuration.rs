@@ -9,7 +9,9 @@ const HANDLER: &str = "rialto:host/configuration-handler@0.1.0";
 
 /// Several components would know the configuration of all.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("several components would know the configuration of all: only one may export `{HANDLER}`, and {0} do")]
+#[error(
+    "several components would know the configuration of all: only one may export `{HANDLER}`, and {0} do"
+)]
 pub struct Several(String);
 
 /// The component that knows the configuration of all, if there is one.
