@@ -1,5 +1,5 @@
 //! What components say of their configuration, and the configuration of a whole release. The component that keeps it is
-//! told in the last step of an activation ([`crate::activation`]).
+//! told in the last step of an activation.
 
 use serde_json::Value;
 

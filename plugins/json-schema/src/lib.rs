@@ -5,7 +5,7 @@
 //! | [`keywords`] | the keywords, and the form that each must have |
 //! | [`judge`] | which values fit |
 //! | [`defaults`] | values with the defaults of what is not there |
-//! | [`differences`] | which values differ, by JSON pointers |
+//! | [`differing`] | which values differ, by JSON pointers |
 //! | [`settings`] | for tests: whether a schema describes a component's settings |
 //!
 //! A small component cannot carry a whole library of JSON Schema: with its regular expressions and metaschemas that is
@@ -15,14 +15,14 @@
 //! an annotation, as in the specification.
 
 pub mod defaults;
-pub mod differences;
+pub mod differing;
 pub mod judge;
 pub mod keywords;
 mod numbers;
 pub mod settings;
 
 pub use defaults::with_defaults;
-pub use differences::differences;
+pub use differing::differences;
 pub use judge::Schema;
 
 /// Something wrong with a schema or a value.

@@ -20,7 +20,7 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 11] = [
+pub const SURFACES: [&str; 12] = [
     "certificates",
     "clock",
     "configuration",
@@ -30,9 +30,13 @@ pub const SURFACES: [&str; 11] = [
     "logging",
     "random",
     "scheduling",
+    SECRETS,
     "storage",
     "tls",
 ];
+
+/// The surface that another component provides: see [`crate::wiring::Target::Secrets`].
+pub const SECRETS: &str = "secrets";
 
 /// Surfaces that a rule can have. With these a verdict depends only on its input and settings.
 pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];

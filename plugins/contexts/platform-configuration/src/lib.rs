@@ -39,11 +39,11 @@ mod component {
         self, ComponentConfiguration,
     };
     use crate::bindings::exports::rialto::host::{
-        configuration_schema, http_handler, settings_handler,
+        configuration_schema, http_handler, secrets_handler, settings_handler,
     };
     use crate::host::Host;
     use crate::settings::Settings;
-    use crate::{api, components, needs};
+    use crate::{api, components, needs, secrets};
 
     struct PlatformConfiguration;
 
@@ -59,6 +59,16 @@ mod component {
         fn configuration_published(release: u64, all: Vec<ComponentConfiguration>) {
             components::publish(&mut Host, release, &all);
             needs::publish_release(&mut Host, release, &all);
+        }
+    }
+
+    impl secrets_handler::Guest for PlatformConfiguration {
+        fn read_secret(owner: String, name: String) -> Option<secrets_handler::SecretValues> {
+            let values = secrets::of_component(&mut Host, &owner, &name)?;
+            Some(secrets_handler::SecretValues {
+                current: values.current,
+                previous: values.previous,
+            })
         }
     }
 

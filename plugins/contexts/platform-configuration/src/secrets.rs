@@ -282,6 +282,38 @@ pub fn decide(
     view.ok_or_else(|| Problem::new(Kind::Internal, "the secret is not there"))
 }
 
+/// The values of a secret of a component.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The current one.
+    pub current: String,
+    /// The one before, while it is valid.
+    pub previous: Option<String>,
+}
+
+/// The values of a secret, for the component that needs it; none if it does not, or nobody has set it.
+///
+/// # Panics
+/// When a value cannot be decrypted now: the turn fails and is tried again.
+pub fn of_component(world: &mut impl World, context: &str, name: &str) -> Option<Told> {
+    let needs = NEEDS.within(world).get(&id(context, Source::Release))?;
+    let needs = Needs {
+        secrets: needs
+            .secrets
+            .into_iter()
+            .filter(|one| one.name == name)
+            .collect(),
+        ..needs
+    };
+    let values = values(world, &needs)
+        .unwrap_or_else(|problem| panic!("the secret `{name}` of {context}: {}", problem.detail));
+    let values = values.into_iter().next()?;
+    Some(Told {
+        current: values.value,
+        previous: values.previous.map(|before| before.value),
+    })
+}
+
 /// The values of all secrets that were set, for their owner: the current one, and the one before while it is valid. Those
 /// that are no longer valid are removed.
 ///

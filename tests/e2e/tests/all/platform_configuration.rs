@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rialto_simulator::client::{BaseUrl, HttpClient};
 use rialto_tests::office::{Office, Said};
 use rialto_tests::waiting::until;
-use rialto_tests::{RunningHost, TestScheme, catalogue, witness};
+use rialto_tests::{RunningHost, TestScheme, binaries, catalogue, witness};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -516,4 +517,57 @@ async fn owner_alone_is_told_its_secrets_and_nobody_reads_them_elsewhere() {
         "owner_alone_is_told_its_secrets_and_nobody_reads_them_elsewhere",
         &rows,
     );
+}
+
+/// Two contexts of one component, each with a listener of its own.
+const READERS: &str = "[contexts.reader-one]\ncomponent = \"components/secret-reader.wasm\"\nlistener = \"operators\"\n\n\
+                       [contexts.reader-one.grants]\nhost = [\"logging\", \"secrets\"]\n\n\
+                       [contexts.reader-two]\ncomponent = \"components/secret-reader.wasm\"\nlistener = \"fsps\"\n\n\
+                       [contexts.reader-two.grants]\nhost = [\"logging\", \"secrets\"]\n\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn component_reads_the_secrets_that_were_set_for_it_alone() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_operators(PEOPLE).unwrap();
+    let reader = binaries::plugin("secret-reader").unwrap();
+    fs::copy(reader, scheme.component("secret-reader")).unwrap();
+    let rules = "# Rules, and the steps";
+    scheme.edit(rules, &format!("{READERS}{rules}")).unwrap();
+    scheme.lock().unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
+    let office = Office::of(&scheme, &host, &names).unwrap();
+    let one = async |name: &str| {
+        let path = format!("/own-secret/{name}");
+        office.get("anna", &path).await.unwrap()
+    };
+    assert_eq!(one("api-key").await, Value::Null, "nobody has set it");
+    let needed = office
+        .get("anna", "/config/secrets/reader-one")
+        .await
+        .unwrap();
+    assert_eq!(needed["secrets"][0]["description"], "The key of a partner");
+    let path = "/config/secrets/reader-one/values/api-key";
+    for value in ["old", "new"] {
+        let body = json!({ "value": value, "reason": "of a test" });
+        let set = office.send("ada", "PUT", path, &[], &body).await.unwrap();
+        assert_eq!(set.status, 202, "{set:?}");
+        let body = json!({ "id": set.body["id"], "decision": "APPROVE" });
+        let decision = format!("{path}/decision");
+        let decided = office.post("chris", &decision, &body).await.unwrap();
+        assert_eq!(decided.status, 200, "{decided:?}");
+    }
+    let values = json!({ "current": "new", "previous": "old" });
+    assert_eq!(one("api-key").await, values);
+    assert_eq!(one("other").await, Value::Null, "it does not need it");
+    let client = HttpClient::new(SOON);
+    let fsps: BaseUrl = host.url("fsps").unwrap().parse().unwrap();
+    let two = client.send(
+        http::Method::GET,
+        fsps.join("/own-secret/api-key").unwrap(),
+        http::HeaderMap::new(),
+        bytes::Bytes::new(),
+    );
+    let two = two.await.unwrap();
+    assert_eq!((two.status.as_u16(), &two.body[..]), (200, &b"null"[..]));
 }

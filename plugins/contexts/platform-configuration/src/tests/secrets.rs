@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::fake::{Fake, NOW, component, kind, needing};
+use crate::secrets::{Told, of_component};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 86_400_000;
@@ -248,7 +249,19 @@ fn component_of_the_same_name_gets_none_of_the_programs_secrets() {
     assert_eq!(fake.needs("switch")["secrets"][0]["isSet"], false);
     let (status, body) = fake.need(2, &["api-key"]);
     assert_eq!((status, kind(&body)), (409, "context-of-release"));
+    assert_eq!(
+        of_component(&mut fake, "switch", "api-key"),
+        None,
+        "nobody has set it"
+    );
     fake.settle("switch api-key", "of the component");
+    let told = Told {
+        current: "of the component".to_owned(),
+        previous: None,
+    };
+    assert_eq!(of_component(&mut fake, "switch", "api-key"), Some(told));
+    assert_eq!(of_component(&mut fake, "switch", "other"), None);
+    assert_eq!(of_component(&mut fake, "transfers", "api-key"), None);
     fake.release(2, &[]);
     let (_, body) = fake.read("switch", Some("signed by context/switch"));
     assert_eq!(body["secrets"][0]["value"], "of the program");
