@@ -10,6 +10,7 @@ use rialto_engine::{Handled, Turn};
 pub use crate::bindings::exports::rialto::host::authorization_handler::{
     ComponentPrivileges, Privilege,
 };
+use crate::described::configurations;
 use crate::instance::Instance;
 use crate::release::{Member, Release};
 use crate::runtime::{failed, failure, missing, run_in};
@@ -18,6 +19,8 @@ use crate::runtime::{failed, failure, missing, run_in};
 const ACTIVATED: &str = "activation-handler.release-activated";
 /// The same of the component that says who may do what.
 const PUBLISHED: &str = "authorization-handler.privileges-published";
+/// The same of the component that knows the configuration of all.
+const CONFIGURED: &str = "configuration-handler.configuration-published";
 
 /// A step of an activation.
 #[derive(Clone)]
@@ -38,7 +41,8 @@ impl Activation {
         let members = release.members.iter().enumerate();
         let members = members.filter(|(_, member)| member.wants_activation());
         let members: Vec<usize> = members.map(|(at, _)| at).collect();
-        let takes_part = !members.is_empty() || release.members.iter().any(Member::authorizes);
+        let is_told = |member: &Member| member.authorizes() || member.keeps_configuration();
+        let takes_part = !members.is_empty() || release.members.iter().any(is_told);
         takes_part.then_some(Self {
             release,
             step: 0,
@@ -83,25 +87,40 @@ pub(crate) fn activate(activation: &Activation, mut turn: Turn) -> Handled {
             Err(failed) => return *failed,
         };
     }
-    // In the last step, so that a release that is refused before leaves the privileges of the one that serves.
+    // In the last step, so that a release that is refused before leaves what was published of the one that serves.
     if still_at_it.is_empty() {
-        for member in release.members.iter().filter(|member| member.authorizes()) {
-            let told = part(release, member, PUBLISHED, turn, |member, instance| {
-                let handler = member.handlers.authorization.as_ref().ok_or_else(missing)?;
-                let handler = handler.load(&mut instance.store, &instance.instance)?;
-                let all = &activation.privileges;
-                handler.call_privileges_published(&mut instance.store, release.number, all)
-            });
-            turn = match told {
-                Ok((after, ())) => after,
-                Err(failed) => return *failed,
-            };
-        }
+        turn = match publish(activation, turn) {
+            Ok(after) => after,
+            Err(failed) => return *failed,
+        };
     }
     Handled {
         turn: Some(turn),
         outcome: Ok(Box::new(UnfinishedMembers(still_at_it))),
     }
+}
+
+/// Tell the components that want to know it the privileges and the configuration of the release.
+fn publish(activation: &Activation, mut turn: Turn) -> Result<Turn, Box<Handled>> {
+    let release = &activation.release;
+    for member in release.members.iter().filter(|member| member.authorizes()) {
+        (turn, ()) = part(release, member, PUBLISHED, turn, |member, instance| {
+            let handler = member.handlers.authorization.as_ref().ok_or_else(missing)?;
+            let handler = handler.load(&mut instance.store, &instance.instance)?;
+            let all = &activation.privileges;
+            handler.call_privileges_published(&mut instance.store, release.number, all)
+        })?;
+    }
+    let keepers = release.members.iter();
+    for member in keepers.filter(|member| member.keeps_configuration()) {
+        (turn, ()) = part(release, member, CONFIGURED, turn, |member, instance| {
+            let handler = member.handlers.configuration.as_ref().ok_or_else(missing)?;
+            let handler = handler.load(&mut instance.store, &instance.instance)?;
+            let all = configurations(release);
+            handler.call_configuration_published(&mut instance.store, release.number, &all)
+        })?;
+    }
+    Ok(turn)
 }
 
 /// Run a component's part of an activation. An error is how the turn has failed.

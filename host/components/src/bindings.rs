@@ -30,6 +30,8 @@ wasmtime::component::bindgen!({
             export rialto:host/reminder-handler@0.1.0;
             export rialto:host/activation-handler@0.1.0;
             export rialto:host/authorization-handler@0.1.0;
+            export rialto:host/configuration-schema@0.1.0;
+            export rialto:host/configuration-handler@0.1.0;
             export rialto:host/settings-handler@0.1.0;
             export rialto:rules/rule@0.1.0;
         }

@@ -14,6 +14,7 @@ pub mod bindings;
 pub mod cache;
 pub mod config;
 mod deadline;
+pub mod described;
 pub mod digest;
 pub mod external_calls;
 pub mod guest;
@@ -36,6 +37,7 @@ pub mod wasi;
 pub mod wiring;
 
 pub use activation::{Activation, ComponentPrivileges, Privilege};
+pub use described::{ComponentConfiguration, ConfigurationDescription, NeededSecret};
 pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;

@@ -19,7 +19,7 @@ use crate::spec::ReleaseSpec;
 use crate::surfaces;
 use crate::values::Json;
 use crate::wasi;
-use crate::wiring::{Target, Wiring};
+use crate::wiring::{READ_SECRET, Target, Wiring, secrets_handler};
 
 /// The arguments of an event for a subscriber.
 pub struct EventPayload {
@@ -101,7 +101,17 @@ pub fn linker(
                 for function in &import.functions {
                     let name = &shapes[*provider];
                     let export = export_index(name, &link.interface, &function.name);
-                    call(&mut instance, &link.interface, function, *provider, export)?;
+                    let answers = (*provider, export, link.interface.short());
+                    call(&mut instance, function, answers, Names::Nobody)?;
+                }
+            }
+            Target::Secrets(provider) => {
+                let mut instance = linker.instance(&link.interface.to_string())?;
+                let handler = secrets_handler(&link.interface);
+                let export = export_index(&shapes[*provider], &handler, READ_SECRET);
+                for function in &import.functions {
+                    let answers = (*provider, export, handler.short());
+                    call(&mut instance, function, answers, Names::TheCaller)?;
                 }
             }
             Target::Subscribers(subscribers) => {
@@ -143,15 +153,36 @@ pub fn export_index(shape: &Shape, interface: &InterfaceName, function: &str) ->
         .count()
 }
 
+/// Whom the host names to the component that answers a call.
+#[derive(Clone, Copy)]
+enum Names {
+    /// A call is its arguments alone.
+    Nobody,
+    /// The component that calls, as the first argument.
+    TheCaller,
+}
+
+/// Link a function to an exported one of another component: the component's index, the function's, and its name in the
+/// history.
 fn call(
     instance: &mut LinkerInstance<'_, Guest>,
-    interface: &InterfaceName,
     function: &Function,
-    provider: usize,
-    export: usize,
+    (provider, export, label): (usize, usize, String),
+    names: Names,
 ) -> wasmtime::Result<()> {
-    let label: Name = interface.short().into();
+    let label: Name = label.into();
     instance.func_new(&function.name, move |mut store, _, params, results| {
+        let named: Vec<Val>;
+        let params = match names {
+            Names::Nobody => params,
+            Names::TheCaller => {
+                let caller = Val::String(store.data().identity.name.to_string());
+                named = std::iter::once(caller)
+                    .chain(params.iter().cloned())
+                    .collect();
+                &named
+            }
+        };
         let active = lend(&mut store)?;
         let release = active.release.clone();
         let started_us = active.turn.monotonic_us();

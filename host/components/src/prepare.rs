@@ -2,7 +2,7 @@
 //!
 //! 1. Compile the components and read their types.
 //! 2. Wire and link them.
-//! 3. Instantiate each component once. Ask rules to describe themselves.
+//! 3. Instantiate each component once. Ask rules to describe themselves, and contexts to describe their configuration.
 //! 4. Let each component judge its settings.
 
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use wasmtime::component::{Component, InstancePre};
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host as handlers;
+use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
 use crate::guest::{Guest, Identity, SHORT_OF_MEMORY};
 use crate::instance::{Instance, Pool};
@@ -197,6 +198,12 @@ fn member(
         authorization: has("authorization-handler")
             .then(|| handlers::authorization_handler::GuestIndices::new(&pre))
             .transpose()?,
+        described: has("configuration-schema")
+            .then(|| handlers::configuration_schema::GuestIndices::new(&pre))
+            .transpose()?,
+        configuration: has("configuration-handler")
+            .then(|| handlers::configuration_handler::GuestIndices::new(&pre))
+            .transpose()?,
         settings: has("settings-handler")
             .then(|| handlers::settings_handler::GuestIndices::new(&pre))
             .transpose()?,
@@ -216,6 +223,7 @@ fn member(
         exports,
         shape: shape.clone(),
         description: None,
+        configuration: None,
         openapi: None,
         engine: engine.clone(),
         wasi: shape.imports_wasi(),
@@ -287,8 +295,14 @@ fn exports(component: &Component, shape: &Shape) -> wasmtime::Result<Vec<Export>
 fn look_inside(member: &mut Member) -> Option<Problem> {
     match ask_itself(member) {
         Ok(asked) => {
-            (member.description, member.openapi) = asked;
-            None
+            (member.description, member.openapi, member.configuration) = asked;
+            let wrong = member.configuration.as_ref()?.judge()?;
+            Some(Problem::new(
+                "bad-description",
+                Location::Component(member.identity.name.to_string()),
+                format!("describes its configuration, and the description cannot be used: {wrong}"),
+                "",
+            ))
         }
         Err(error) => {
             let why = member.explain(&error).reason;
@@ -302,7 +316,11 @@ fn look_inside(member: &mut Member) -> Option<Problem> {
     }
 }
 
-type SelfDescription = (Option<RuleDescription>, Option<Arc<str>>);
+type SelfDescription = (
+    Option<RuleDescription>,
+    Option<Arc<str>>,
+    Option<ConfigurationDescription>,
+);
 
 fn ask_itself(member: &Member) -> wasmtime::Result<SelfDescription> {
     let mut made = member.instantiate(&member.identity)?;
@@ -331,7 +349,20 @@ fn itself(member: &Member, instance: &mut Instance) -> wasmtime::Result<SelfDesc
             })
         }
     };
-    Ok((description, openapi))
+    let configuration = match &member.handlers.described {
+        None => None,
+        Some(indices) => {
+            let handler = indices.load(&mut instance.store, &instance.instance)?;
+            let said = handler.call_describe(&mut instance.store)?;
+            let secrets = said.secrets.into_iter();
+            Some(ConfigurationDescription {
+                version: said.version,
+                settings_schema: said.settings_schema,
+                secrets: secrets.map(|one| (one.name, one.description)).collect(),
+            })
+        }
+    };
+    Ok((description, openapi, configuration))
 }
 
 /// The problems that a component finds in its own settings. A rule has settings only at its steps; [`bind`]

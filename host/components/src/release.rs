@@ -8,6 +8,7 @@ use wasmtime::Engine;
 use wasmtime::component::types::Type;
 use wasmtime::component::{ComponentExportIndex, InstancePre};
 
+use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
@@ -65,6 +66,8 @@ pub struct Member {
     pub exports: Vec<Export>,
     /// What it says about itself, if it is a rule.
     pub description: Option<RuleDescription>,
+    /// What it says of its configuration, if it does.
+    pub configuration: Option<ConfigurationDescription>,
     /// Its OpenAPI document, if it serves HTTP.
     pub openapi: Option<Arc<str>>,
     /// Indices in `exports` by interface and function.
@@ -86,6 +89,10 @@ pub(crate) struct Handlers {
         Option<crate::bindings::exports::rialto::host::activation_handler::GuestIndices>,
     pub authorization:
         Option<crate::bindings::exports::rialto::host::authorization_handler::GuestIndices>,
+    pub described:
+        Option<crate::bindings::exports::rialto::host::configuration_schema::GuestIndices>,
+    pub configuration:
+        Option<crate::bindings::exports::rialto::host::configuration_handler::GuestIndices>,
     pub settings: Option<crate::bindings::exports::rialto::host::settings_handler::GuestIndices>,
     pub rule: Option<crate::bindings::exports::rialto::rules::rule::GuestIndices>,
 }
@@ -104,6 +111,11 @@ impl Member {
     /// Whether it says who may do what.
     pub fn authorizes(&self) -> bool {
         self.handlers.authorization.is_some()
+    }
+
+    /// Whether it knows the configuration of all components.
+    pub fn keeps_configuration(&self) -> bool {
+        self.handlers.configuration.is_some()
     }
 }
 

@@ -7,14 +7,30 @@ use crate::introspect::{Function, Interface, Shape};
 use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
 pub use crate::problem::{Bound, Location, Part, Problem};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
-use crate::surfaces::{RULE_SURFACES, SURFACES};
+use crate::surfaces::{RULE_SURFACES, SECRETS, SURFACES};
 use crate::wasi::{self, Needs};
+
+/// The function of the surface `secrets`.
+pub const READ: &str = "read";
+/// The function that answers it.
+pub const READ_SECRET: &str = "read-secret";
+
+/// The interface of the component that keeps secrets for others.
+#[must_use]
+pub fn secrets_handler(surface: &InterfaceName) -> InterfaceName {
+    InterfaceName {
+        interface: "secrets-handler".to_owned(),
+        ..surface.clone()
+    }
+}
 
 /// What an import is linked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A surface of the host.
     Surface,
+    /// The surface `secrets`: calls to the component with this index, with the name of the one that imports.
+    Secrets(usize),
     /// WASI: see [`crate::wasi`].
     Wasi,
     /// Calls to the component with this index.
@@ -207,7 +223,46 @@ impl<'a> Wirer<'a> {
             self.not_granted(component, &import.name, "host", surface);
             return None;
         }
+        if surface == SECRETS {
+            return self.secrets(component, import);
+        }
         Some(Target::Surface)
+    }
+
+    /// The component that keeps secrets for others.
+    fn secrets(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
+        let location = Location::Component(component.name.to_string());
+        let name = &import.name;
+        let handler = secrets_handler(name);
+        let provider = match self.exporters(&handler)[..] {
+            [provider] => provider,
+            [] => {
+                let what = format!("imports {name}, and nobody exports {handler}");
+                let help = "add the context that keeps secrets to the scheme";
+                self.problem("no-provider", location, what, help.into());
+                return None;
+            }
+            _ => {
+                let what = format!("imports {name}, and several components export {handler}");
+                let help = "leave the others out of the scheme";
+                self.problem("several-providers", location, what, help.into());
+                return None;
+            }
+        };
+        let mut exports = self.shapes[provider].exports.iter();
+        let answers = exports.find(|export| export.name == handler);
+        let answers = answers.and_then(|export| export.function(READ_SECRET));
+        let fits = answers.is_some_and(|answers| {
+            matches!(&import.functions[..], [read] if read.name == READ && read.results == answers.results
+                && matches!((&read.params[..], &answers.params[..]), ([(_, name)], [(_, owner), (_, other)]) if name == owner && name == other))
+        });
+        if !fits {
+            let what = format!("imports {name}, which does not fit {handler}");
+            let help = "build both against the same wit/";
+            self.problem("types-differ", location, what, help.into());
+            return None;
+        }
+        Some(Target::Secrets(provider))
     }
 
     fn not_granted(
@@ -482,7 +537,7 @@ impl<'a> Wirer<'a> {
     fn cycles(&mut self) {
         let mut calls = vec![Vec::new(); self.shapes.len()];
         for link in &self.wiring.links {
-            if let Target::Provider(provider) = link.target {
+            if let Target::Provider(provider) | Target::Secrets(provider) = link.target {
                 calls[link.importer].push(provider);
             }
         }

@@ -388,6 +388,8 @@ pub enum Surface {
     Crypto,
     /// Keys of the component's own, at a provider. The component does not see them.
     Keys,
+    /// Secrets that operators have set for the component.
+    Secrets,
     /// Which TLS files the host uses, and reading them again.
     Tls,
     /// Client certificates from the authority of `[certificates]`.
@@ -402,7 +404,7 @@ pub enum Surface {
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -411,6 +413,7 @@ impl Surface {
         Self::Random,
         Self::Crypto,
         Self::Keys,
+        Self::Secrets,
         Self::Tls,
         Self::Auditing,
         Self::AuditLog,
@@ -430,6 +433,7 @@ impl Surface {
             Self::Random => "random",
             Self::Crypto => "crypto",
             Self::Keys => "keys",
+            Self::Secrets => "secrets",
             Self::Tls => "tls",
             Self::Certificates => "certificates",
             Self::Auditing => "auditing",

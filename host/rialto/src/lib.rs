@@ -21,6 +21,7 @@ pub mod checkpoints;
 pub mod cli;
 pub mod client;
 pub mod clients;
+pub mod configuration;
 pub mod credentials;
 pub mod disk;
 mod dumps;

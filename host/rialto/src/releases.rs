@@ -52,6 +52,7 @@ use tokio::sync::watch;
 use crate::audit::Actor;
 use crate::authorization;
 use crate::calls::Offering;
+use crate::configuration;
 use crate::located::located;
 use crate::ops::reserved;
 use crate::plan;
@@ -233,6 +234,7 @@ impl Releases {
         }
         tokens::check(&release, &scheme).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         authorization::authorizer(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+        configuration::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         sources::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         revocations::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         Ok(release)

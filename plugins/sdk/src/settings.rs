@@ -147,6 +147,24 @@ macro_rules! judges_settings {
     };
 }
 
+/// Implements the export `configuration-schema` for a component with a `settings.schema.json` (a path relative to the
+/// caller's file) and no secrets. `$handler` is the export's module of the component's bindings. Count the version up with
+/// each change of the schema.
+#[macro_export]
+macro_rules! describes_settings {
+    ($handler:ident, $component:ty, version $version:literal, $schema:literal) => {
+        impl $handler::Guest for $component {
+            fn describe() -> $handler::Description {
+                $handler::Description {
+                    version: $version,
+                    settings_schema: include_str!($schema).to_owned(),
+                    secrets: Vec::new(),
+                }
+            }
+        }
+    };
+}
+
 /// The members of a JSON object, whose keys must be known.
 #[derive(Debug)]
 pub struct Members<'a> {

@@ -15,21 +15,23 @@ const CATALOGUE: &str = "../shared/spec/interfaces.json";
 /// This suite's rows of it.
 const OWN: &str = include_str!("../interfaces.json");
 /// The publishers of the events in the copy of the catalogue.
-const PROVIDERS: [&str; 6] = [
+const PROVIDERS: [&str; 7] = [
     "FSP Interop API BC",
     "Agreements/Quotes BC",
     "Settlements BC",
     "Transfers BC",
     "Notifications & Alerts BC",
     "Participant Lifecycle Management BC",
+    PLATFORM_CONFIGURATION,
 ];
+const PLATFORM_CONFIGURATION: &str = "Platform Configuration";
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Row {
     /// Its id, such as `A-POST-transfers` or `EV-TransferPrepared`.
     pub id: String,
-    /// The section: `A`, `C`, `D`, `E` or `Events`.
+    /// The section: `A` to `E` or `Events`.
     pub section: String,
     /// The name as the brief has it.
     pub name: String,
@@ -42,16 +44,20 @@ impl Row {
         let provider = self.provider.as_str();
         // Of section C, the contexts of Security and what registers applications.
         let is_security = provider.starts_with("Security BC") || self.name.starts_with("/app-");
-        matches!(self.section.as_str(), "A" | "D" | "E")
+        matches!(self.section.as_str(), "A" | "B" | "D" | "E")
             || (self.section == "C" && is_security)
             || (self.section == "Events" && PROVIDERS.contains(&provider))
     }
 
     /// Whether a case of this suite must see it. What operators do, and what other contexts call from
-    /// outside, the end-to-end tests see (`participants.rs`, `grpc/`, `cryptography.rs`).
+    /// outside, the end-to-end tests see (`participants.rs`, `grpc/`, `cryptography.rs`, `platform_configuration.rs`).
     fn is_judged_here(&self) -> bool {
+        let elsewhere = [
+            "Participant Lifecycle Management BC",
+            PLATFORM_CONFIGURATION,
+        ];
         self.section == "A"
-            || (self.section == "Events" && self.provider != "Participant Lifecycle Management BC")
+            || (self.section == "Events" && !elsewhere.contains(&self.provider.as_str()))
     }
 
     /// Whether this is the row of an event of the contracts, such as `transfer-prepared`. A call that

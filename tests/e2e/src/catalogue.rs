@@ -17,7 +17,7 @@ const ROWS: &str = include_str!("../../conformance/interfaces.json");
 pub struct Row {
     /// Its id, such as `D-ManageFunds`.
     pub id: String,
-    /// The section: `A`, `C`, `D`, `E` or `Events`.
+    /// The section: `A` to `E` or `Events`.
     pub section: String,
     /// The name as the brief has it.
     pub name: String,

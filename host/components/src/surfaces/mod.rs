@@ -22,7 +22,7 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 13] = [
+pub const SURFACES: [&str; 14] = [
     "audit-log",
     "auditing",
     "certificates",
@@ -34,9 +34,13 @@ pub const SURFACES: [&str; 13] = [
     "logging",
     "random",
     "scheduling",
+    SECRETS,
     "storage",
     "tls",
 ];
+
+/// The surface that another component provides: see [`crate::wiring::Target::Secrets`].
+pub const SECRETS: &str = "secrets";
 
 /// Surfaces that a rule can have. With these a verdict depends only on its input and settings.
 pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];

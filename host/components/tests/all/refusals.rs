@@ -215,7 +215,7 @@ fn what_the_host_does_not_have_cannot_be_imported() {
     let expected = problem(
         "asker",
         "imports rialto:host/files@0.1.0, which this host does not have",
-        "the surfaces are certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, storage, tls",
+        "the surfaces are certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, secrets, storage, tls",
     );
     assert_eq!(alone(context_in_text(files)), [expected]);
     let bare = r#"(component (import "do-it" (func)))"#;
@@ -225,6 +225,62 @@ fn what_the_host_does_not_have_cannot_be_imported() {
         "components import interfaces such as `rialto:host/storage`",
     );
     assert_eq!(alone(context_in_text(bare)), [expected]);
+}
+
+/// A context that reads a secret.
+fn reader() -> ComponentSpec {
+    let mut reader = context_of(built("secret-reader"));
+    reader.grants.host = vec!["logging".into(), "secrets".into()];
+    reader.listener = Some("orders".into());
+    reader
+}
+
+#[test]
+fn reader_of_secrets_needs_its_grant_and_one_keeper() {
+    let mut without = reader();
+    without.grants.host.pop();
+    let expected = problem(
+        "asker",
+        "imports rialto:host/secrets@0.1.0 and is not granted it",
+        "add \"secrets\" to its `grants.host`, or use a component without this import",
+    );
+    assert_eq!(alone(without), [expected]);
+    let expected = problem(
+        "asker",
+        "imports rialto:host/secrets@0.1.0, and nobody exports rialto:host/secrets-handler@0.1.0",
+        "add the context that keeps secrets to the scheme",
+    );
+    assert_eq!(alone(reader()), [expected]);
+    // Its answer is no secret.
+    let keeper = |name: &str| ComponentSpec {
+        name: name.into(),
+        ..context_in_text(
+            r#"(component
+                (core module $m
+                    (memory (export "memory") 1)
+                    (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 0)
+                    (func (export "f") (param i32 i32) (result i32) i32.const 0))
+                (core instance $i (instantiate $m))
+                (func $f (param "name" string) (result bool)
+                    (canon lift (core func $i "f") (memory $i "memory") (realloc (func $i "realloc"))))
+                (instance $h (export "read-secret" (func $f)))
+                (export "rialto:host/secrets-handler@0.1.0" (instance $h)))"#,
+        )
+    };
+    let expected = problem(
+        "asker",
+        "imports rialto:host/secrets@0.1.0, which does not fit rialto:host/secrets-handler@0.1.0",
+        "build both against the same wit/",
+    );
+    let with_one = release(vec![reader(), keeper("keeper")], Vec::new());
+    assert_eq!(problems(&with_one), [expected]);
+    let expected = problem(
+        "asker",
+        "imports rialto:host/secrets@0.1.0, and several components export rialto:host/secrets-handler@0.1.0",
+        "leave the others out of the scheme",
+    );
+    let with_two = release(vec![reader(), keeper("one"), keeper("two")], Vec::new());
+    assert_eq!(problems(&with_two), [expected]);
 }
 
 #[test]

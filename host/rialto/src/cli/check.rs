@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use super::{WIDTH, show};
 use crate::authorization;
 use crate::calls::Offering;
+use crate::configuration;
 use crate::host::{COMPILED, bytes};
 use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
@@ -203,6 +204,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = authorization::authorizer(&release) {
         return Ok(Err(of_all("bad-authorization", error.to_string())));
+    }
+    if let Err(error) = configuration::keeper(&release) {
+        return Ok(Err(of_all("bad-configuration", error.to_string())));
     }
     if let Err(error) = sources::keeper(&release) {
         return Ok(Err(of_all("bad-addresses", error.to_string())));

@@ -170,7 +170,7 @@ fn bytes(bytes: usize) -> String {
 /// The host surface of a link, if it is one.
 fn surface(link: &Link) -> Option<String> {
     match link.target {
-        Target::Surface => Some(link.interface.interface.clone()),
+        Target::Surface | Target::Secrets(_) => Some(link.interface.interface.clone()),
         Target::Wasi => Some(format!("{} (gives nothing)", link.interface)),
         _ => None,
     }
@@ -181,7 +181,7 @@ fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)>
     let name = |at: usize| release.members[at].identity.name.to_string();
     let short = link.interface.short();
     match &link.target {
-        Target::Surface | Target::Wasi => Vec::new(),
+        Target::Surface | Target::Secrets(_) | Target::Wasi => Vec::new(),
         Target::Provider(provider) => vec![("calls", short, name(*provider))],
         Target::Subscribers(all) => {
             let to: Vec<String> = all.iter().map(|&at| name(at)).collect();

@@ -3,7 +3,9 @@
 use crate::Component;
 use crate::bindings::exports::rialto::account_lookup::get_party_fsp;
 use crate::bindings::exports::rialto::fsp_interop_api as asked;
-use crate::bindings::exports::rialto::host::{reminder_handler, settings_handler};
+use crate::bindings::exports::rialto::host::{
+    configuration_schema, reminder_handler, settings_handler,
+};
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::rialto::account_lookup as events;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_info::get_participant_info;
@@ -227,6 +229,7 @@ impl participant_endpoints_updated::Guest for Component {
 }
 
 rialto_sdk::judges_settings!(settings_handler, Component, Settings);
+rialto_sdk::describes_settings!(configuration_schema, Component, version 1, "../settings.schema.json");
 
 impl reminder_handler::Guest for Component {
     fn reminder_due(id: String, _due: u64, payload: String) {

@@ -59,4 +59,10 @@ mod tests {
         let problems = judge(bad, Settings::judge).unwrap_err();
         assert_eq!(problems[0].pointer, "/takeover");
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+    }
 }

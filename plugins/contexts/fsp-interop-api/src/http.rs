@@ -4,7 +4,7 @@ use crate::Component;
 use crate::bindings::exports::rialto::host::http_handler::{
     Guest, Request, RequestHead, Response, Violation,
 };
-use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::exports::rialto::host::{configuration_schema, settings_handler};
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_callback_info::get_participant_callback_info;
 use crate::bindings::rialto::transfers::get_fulfilment_hash::get_fulfilment_hash;
 use crate::jws::memory::Documents;
@@ -19,6 +19,7 @@ use rialto_sdk::logging;
 use rialto_sdk::scheme::{scheme, settings};
 
 rialto_sdk::judges_settings!(settings_handler, Component, by signers::judge);
+rialto_sdk::describes_settings!(configuration_schema, Component, version 1, "../settings.schema.json");
 
 /// Asks Transfers, in the same turn.
 #[derive(Debug)]

@@ -230,4 +230,15 @@ mod tests {
             "{misspelt:?}"
         );
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        rialto_json_schema::settings::describes_members::<Signatures>(
+            &schema,
+            "/properties/signatures",
+        );
+    }
 }

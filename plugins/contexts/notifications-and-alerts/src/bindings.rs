@@ -14,6 +14,7 @@ wit_bindgen::generate!({
         "../../../wit/transfers",
         "../../../wit/notifications-and-alerts",
         "../../../wit/fsp-interop-api",
+        "../../../wit/platform-configuration",
         "../../../wit/security-authz",
         ".",
     ],

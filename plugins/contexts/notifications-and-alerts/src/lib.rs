@@ -14,10 +14,15 @@ pub mod settings;
 
 use alerts::AlertDocument;
 use bindings::exports::rialto::fsp_interop_api::notify_requested::{self, HubSignature};
-use bindings::exports::rialto::host::{http_report_handler, settings_handler};
+use bindings::exports::rialto::host::{
+    configuration_schema, http_report_handler, settings_handler,
+};
 use bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification, participant_liquidity_threshold_exceeded as liquidity,
     participant_state_updated,
+};
+use bindings::exports::rialto::platform_configuration::{
+    configuration_values_changed, secrets_values_changed,
 };
 use bindings::exports::rialto::security_authz::privileges_changed;
 use bindings::rialto::host::crypto::{self, OwnSignature};
@@ -35,6 +40,7 @@ use settings::Settings;
 pub struct Component;
 
 rialto_sdk::judges_settings!(settings_handler, Component, Settings);
+rialto_sdk::describes_settings!(configuration_schema, Component, version 1, "../settings.schema.json");
 
 impl notify_requested::Guest for Component {
     fn notify_requested(mut event: notify_requested::Event) {
@@ -81,6 +87,20 @@ impl privileges_changed::Guest for Component {
     fn privileges_changed(event: privileges_changed::Event) {
         subject("request", &event.request);
         told(&NoticeDocument::of_privileges(event));
+    }
+}
+
+impl configuration_values_changed::Guest for Component {
+    fn configuration_values_changed(event: configuration_values_changed::Event) {
+        subject("configuration", &event.context);
+        told(&NoticeDocument::of_configuration(&event));
+    }
+}
+
+impl secrets_values_changed::Guest for Component {
+    fn secrets_values_changed(event: secrets_values_changed::Event) {
+        subject("configuration", &event.context);
+        told(&NoticeDocument::of_secrets(event));
     }
 }
 

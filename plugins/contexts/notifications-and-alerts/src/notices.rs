@@ -6,6 +6,9 @@ use crate::bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification::{Audience, Event},
     participant_state_updated,
 };
+use crate::bindings::exports::rialto::platform_configuration::{
+    configuration_values_changed, secrets_values_changed,
+};
 use crate::bindings::exports::rialto::security_authz::privileges_changed;
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
@@ -20,6 +23,8 @@ pub const OPERATORS: &str = "operators";
 pub const OWN: &str = "notifications-and-alerts";
 /// How long the host tries to send a notice, in milliseconds.
 const WORTH_MS: u64 = 3_600_000;
+/// The most changed values that a notice names.
+const NAMED_MAX: usize = 5;
 
 /// A notice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +40,9 @@ pub struct NoticeDocument {
     /// Of whom, if the notice is about a participant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
+    /// Of which context, if the notice is about its configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// Its state.
     pub state: String,
     /// In words.
@@ -56,6 +64,7 @@ impl NoticeDocument {
             request: Some(event.request_id),
             kind: event.kind,
             participant: Some(event.participant),
+            context: None,
             state: event.state,
             message: event.message,
             at: event.at,
@@ -71,6 +80,7 @@ impl NoticeDocument {
             request: None,
             kind: "participant-state".to_owned(),
             participant: Some(event.participant.clone()),
+            context: None,
             state: if event.may_transact {
                 "ACTIVE"
             } else {
@@ -103,9 +113,56 @@ impl NoticeDocument {
             request: Some(event.request),
             kind: kind.to_owned(),
             participant: None,
+            context: None,
             state: state.to_owned(),
             message: format!("{summary}: {how}"),
             at: event.changed_at,
+        }
+    }
+
+    /// The notice that current values of a context's configuration have changed.
+    #[must_use]
+    pub fn of_configuration(event: &configuration_values_changed::Event) -> Self {
+        let mut named: Vec<&str> = event.changed.iter().map(String::as_str).collect();
+        let left_out = named.len().saturating_sub(NAMED_MAX);
+        named.truncate(NAMED_MAX);
+        let named = named.join(", ");
+        let more = match left_out {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let by = event.release.map_or_else(
+            || "it has published them itself".to_owned(),
+            |release| format!("by release {release}"),
+        );
+        Self {
+            audience: OPERATORS.to_owned(),
+            request: None,
+            kind: "configuration".to_owned(),
+            participant: None,
+            context: Some(event.context.clone()),
+            state: "CHANGED".to_owned(),
+            message: format!("{} has other values of {named}{more}: {by}", event.context),
+            at: event.at,
+        }
+    }
+
+    /// The notice that secrets of a context have other values.
+    #[must_use]
+    pub fn of_secrets(event: secrets_values_changed::Event) -> Self {
+        let names = event.names.join(", ");
+        let (context, maker, checker) = (event.context, event.maker, event.checker);
+        Self {
+            audience: OPERATORS.to_owned(),
+            request: None,
+            kind: "secrets".to_owned(),
+            participant: None,
+            message: format!(
+                "{context} has another secret {names}: {maker} has set it, {checker} approved it"
+            ),
+            context: Some(context),
+            state: "CHANGED".to_owned(),
+            at: event.at,
         }
     }
 
@@ -113,6 +170,7 @@ impl NoticeDocument {
     #[must_use]
     pub fn id(&self) -> String {
         let about = self.request.as_deref().or(self.participant.as_deref());
+        let about = about.or(self.context.as_deref());
         let about = about.unwrap_or_default();
         format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
     }
@@ -205,6 +263,28 @@ mod tests {
             "context/switch loses the public key r: maya did it alone"
         );
         assert_eq!(notice.id(), "operators/0000000000007/r/DONE");
+    }
+
+    #[test]
+    fn notice_of_a_changed_configuration_names_context_and_values() {
+        let event = |context: &str, changed: usize, release| configuration_values_changed::Event {
+            context: context.to_owned(),
+            version: 1,
+            changed: (0..changed).map(|n| format!("/{n}")).collect(),
+            release,
+            at: 7,
+        };
+        let notice = NoticeDocument::of_configuration(&event("quoting", 2, Some(3)));
+        assert_eq!(
+            notice.message,
+            "quoting has other values of /0, /1: by release 3"
+        );
+        assert_eq!(notice.id(), "operators/0000000000007/quoting/CHANGED");
+        let notice = NoticeDocument::of_configuration(&event("switch", 7, None));
+        assert_eq!(
+            notice.message,
+            "switch has other values of /0, /1, /2, /3, /4 and 2 more: it has published them itself"
+        );
     }
 
     #[test]

@@ -115,4 +115,10 @@ mod tests {
             ["/attemptsMax", "/attemptTimeoutMs", "/backoffInitialMs"]
         );
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+    }
 }

@@ -48,8 +48,8 @@ mod component {
     use crate::activation;
     use crate::api;
     use crate::bindings::exports::rialto::host::{
-        activation_handler, address_handler, http_handler, http_report_handler, revocation_handler,
-        settings_handler,
+        activation_handler, address_handler, configuration_schema, http_handler,
+        http_report_handler, revocation_handler, settings_handler,
     };
     use crate::bindings::exports::rialto::participant_lifecycle_management::{
         get_liquidity_cover_history as cover_history,
@@ -79,6 +79,7 @@ mod component {
     struct ParticipantLifecycleManagement;
 
     rialto_sdk::judges_settings!(settings_handler, ParticipantLifecycleManagement, Settings);
+    rialto_sdk::describes_settings!(configuration_schema, ParticipantLifecycleManagement, version 1, "../settings.schema.json");
     rialto_sdk::serves_operators!(
         http_handler for ParticipantLifecycleManagement, "../openapi.yaml",
         |request, caller| api::answer(&mut Host, &caller, &request)

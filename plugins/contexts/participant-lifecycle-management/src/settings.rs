@@ -126,4 +126,20 @@ mod tests {
         assert_eq!(some.automatic().len(), Kind::ALL.len() - 1);
         assert!(none.automatic().is_empty());
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let kinds = &schema["properties"]["approval"]["propertyNames"]["enum"];
+        let names = Kind::ALL.iter().map(|kind| kind.name());
+        assert!(
+            kinds
+                .as_array()
+                .unwrap()
+                .iter()
+                .eq([DEFAULT].into_iter().chain(names))
+        );
+    }
 }

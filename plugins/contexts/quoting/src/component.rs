@@ -1,7 +1,7 @@
 //! The exports, and the host's surroundings.
 
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::settings_handler;
+use crate::bindings::exports::rialto::host::{configuration_schema, settings_handler};
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::exports::rialto::quoting::get_agreement;
 use crate::bindings::rialto::account_lookup::get_party_fsp::get_party_fsp;
@@ -104,6 +104,7 @@ fn publish(publication: &Publication) {
 struct Quoting;
 
 rialto_sdk::judges_settings!(settings_handler, Quoting, Settings);
+rialto_sdk::describes_settings!(configuration_schema, Quoting, version 1, "../settings.schema.json");
 
 impl quote_request_received::Guest for Quoting {
     fn quote_request_received(event: quote_request_received::Event) {

@@ -109,4 +109,10 @@ mod tests {
         let problems = judged(r#"{"answerWithinMs":0}"#).unwrap_err();
         assert_eq!(problems[0].pointer, "/answerWithinMs");
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+    }
 }

@@ -32,7 +32,9 @@ mod component {
     //! The exports.
 
     use crate::api;
-    use crate::bindings::exports::rialto::host::{http_handler, settings_handler, token_handler};
+    use crate::bindings::exports::rialto::host::{
+        configuration_schema, http_handler, settings_handler, token_handler,
+    };
     use crate::bindings::exports::rialto::security_authn::{
         decide_application, get_application, get_applications, register_application,
         revoke_application, verify_token,
@@ -46,6 +48,7 @@ mod component {
     struct SecurityAuthn;
 
     rialto_sdk::judges_settings!(settings_handler, SecurityAuthn, Settings);
+    rialto_sdk::describes_settings!(configuration_schema, SecurityAuthn, version 1, "../settings.schema.json");
 
     impl http_handler::Guest for SecurityAuthn {
         fn openapi() -> String {

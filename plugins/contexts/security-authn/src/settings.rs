@@ -107,4 +107,10 @@ mod tests {
             ["/audience", "/tokenLifetimeSeconds", "/signingKeyDays"]
         );
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+    }
 }

@@ -130,6 +130,15 @@ fn is_id(id: &str) -> bool {
     (1..=64).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
+/// The subject that has signed an assertion, and the id of its key. A valid assertion is spent by this.
+///
+/// # Errors
+/// When it is not valid: the reason.
+pub fn verify(world: &mut impl World, assertion: &str) -> Result<(String, String), &'static str> {
+    let (key, _, _) = accepted(world, assertion)?;
+    Ok((key.subject.text().to_owned(), key.id))
+}
+
 /// The key of a valid assertion, the participant of an application, and when the assertion ends, in milliseconds.
 fn accepted(
     world: &mut impl World,

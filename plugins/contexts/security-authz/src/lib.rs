@@ -41,12 +41,17 @@ mod component {
     use crate::bindings::exports::rialto::host::authorization_handler::{
         self, Caller, ComponentPrivileges,
     };
-    use crate::bindings::exports::rialto::host::{http_handler, settings_handler};
+    use crate::bindings::exports::rialto::host::{
+        configuration_schema, http_handler, settings_handler,
+    };
+    use crate::bindings::exports::rialto::security_authz::verify_assertion::{
+        self, AssertionError, Verified,
+    };
     use crate::bindings::exports::rialto::security_authz::verify_signature;
     use crate::host::Host;
     use crate::names::Privilege;
     use crate::settings::Settings;
-    use crate::{api, authorize, published, signatures};
+    use crate::{api, assertions, authorize, published, signatures};
 
     struct SecurityAuthz;
 
@@ -56,6 +61,16 @@ mod component {
     );
 
     rialto_sdk::judges_settings!(settings_handler, SecurityAuthz, Settings);
+    rialto_sdk::describes_settings!(configuration_schema, SecurityAuthz, version 1, "../settings.schema.json");
+
+    impl verify_assertion::Guest for SecurityAuthz {
+        fn verify_assertion(assertion: String) -> Result<Verified, AssertionError> {
+            let verified = assertions::verify(&mut Host, &assertion);
+            verified
+                .map(|(subject, key)| Verified { subject, key })
+                .map_err(|why| AssertionError::InvalidAssertion(why.to_owned()))
+        }
+    }
 
     impl authorization_handler::Guest for SecurityAuthz {
         fn privileges_published(release: u64, all: Vec<ComponentPrivileges>) {

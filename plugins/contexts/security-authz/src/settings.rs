@@ -78,4 +78,10 @@ mod tests {
             assert_eq!(places, ["/changeWaitDays", "/changeKeptDays"]);
         }
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+    }
 }

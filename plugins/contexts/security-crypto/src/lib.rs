@@ -39,7 +39,7 @@ mod component {
     //! The exports.
 
     use crate::bindings::exports::rialto::host::{
-        activation_handler, http_handler, reminder_handler, settings_handler,
+        activation_handler, configuration_schema, http_handler, reminder_handler, settings_handler,
     };
     use crate::bindings::exports::rialto::security_crypto::fido::{
         self, Authenticated, Authorized, Begun, FidoError, Owner, Registered, Transaction, User,
@@ -56,6 +56,7 @@ mod component {
     );
 
     rialto_sdk::judges_settings!(settings_handler, SecurityCrypto, Settings);
+    rialto_sdk::describes_settings!(configuration_schema, SecurityCrypto, version 1, "../settings.schema.json");
 
     impl reminder_handler::Guest for SecurityCrypto {
         fn reminder_due(id: String, _due: u64, _payload: String) {

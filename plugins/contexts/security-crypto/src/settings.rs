@@ -141,4 +141,12 @@ mod tests {
         assert_eq!(missing[0].pointer, "/fido");
         assert!(missing[0].message.contains("relyingParty"), "{missing:?}");
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        rialto_json_schema::settings::describes_members::<Fido>(&schema, "/properties/fido");
+    }
 }

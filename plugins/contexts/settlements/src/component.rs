@@ -2,7 +2,9 @@
 
 use crate::allocation::allocate;
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_prepare_requested;
-use crate::bindings::exports::rialto::host::{http_handler, settings_handler};
+use crate::bindings::exports::rialto::host::{
+    configuration_schema, http_handler, settings_handler,
+};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     participant_account_added, participant_account_disabled, participant_account_enabled,
     participant_account_limit_updated, participant_account_threshold_updated, participant_created,
@@ -70,6 +72,7 @@ impl World for Host {
 }
 
 rialto_sdk::judges_settings!(settings_handler, Settlements, Settings);
+rialto_sdk::describes_settings!(configuration_schema, Settlements, version 1, "../settings.schema.json");
 rialto_sdk::serves_operators!(http_handler for Settlements, "../openapi.yaml", |request, caller| {
     api::answer(&mut Host, settings(), &caller, &request)
 });

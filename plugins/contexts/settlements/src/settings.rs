@@ -352,4 +352,16 @@ mod tests {
         }
         assert_eq!(problems(r#"{"model":"x"}"#), ["/model"]);
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        rialto_json_schema::settings::describes_members::<Model>(
+            &schema,
+            "/properties/models/items",
+        );
+        rialto_json_schema::settings::describes_members::<Rule>(&schema, "/properties/rules/items");
+    }
 }

@@ -3,7 +3,9 @@
 use crate::agreement_use::AgreementUse;
 use crate::audited;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::{http_handler, retention_handler, settings_handler};
+use crate::bindings::exports::rialto::host::{
+    configuration_schema, http_handler, retention_handler, settings_handler,
+};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     participant_endpoints_updated, participant_state_updated,
 };
@@ -206,6 +208,7 @@ fn publish(publication: &Publication) {
 struct Transfers;
 
 rialto_sdk::judges_settings!(settings_handler, Transfers, Settings);
+rialto_sdk::describes_settings!(configuration_schema, Transfers, version 1, "../settings.schema.json");
 rialto_sdk::serves_operators!(http_handler for Transfers, "../openapi.yaml", |request, caller| {
     let changes = request.method != "GET";
     if let Some(id) = parameter(&request.path_parameters, "id").filter(|_| changes) {

@@ -82,4 +82,10 @@ mod tests {
     fn the_defaults_are_valid() {
         assert_eq!(Settings::default().lifetime().validate(), Ok(()));
     }
+
+    #[test]
+    fn schema_describes_the_settings() {
+        let schema = include_str!("../settings.schema.json");
+        rialto_json_schema::settings::describes::<Settings>(schema);
+    }
 }

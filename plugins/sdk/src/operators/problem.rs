@@ -50,6 +50,10 @@ kinds! {
     RequestForeign 403 "request-foreign",
     /// The key is another's, and used by nobody else.
     KeyForeign 403 "key-foreign",
+    /// The configuration is another context's, and published by nobody else.
+    ContextForeign 403 "context-foreign",
+    /// The caller has not proven by a signature who it is.
+    SignatureRefused 403 "signature-refused",
     /// There is nothing at this path.
     NotFound 404 "not-found",
     /// No such participant.
@@ -80,6 +84,10 @@ kinds! {
     CertificateUnknown 404 "certificate-unknown",
     /// No such role.
     RoleUnknown 404 "role-unknown",
+    /// Nobody has published a configuration of such a context.
+    ContextUnknown 404 "context-unknown",
+    /// The context needs no such secret.
+    SecretUnknown 404 "secret-unknown",
     /// The path does not take this method.
     MethodNotAllowed 405 "method-not-allowed",
     /// There is a participant of this id.
@@ -130,6 +138,12 @@ kinds! {
     AuthorityNotSet 409 "authority-not-set",
     /// All is as it is asked to become.
     NothingChanges 409 "nothing-changes",
+    /// The context is a component of the release, which has its configuration.
+    ContextOfRelease 409 "context-of-release",
+    /// A newer version was published: `version`.
+    VersionOutdated 409 "version-outdated",
+    /// The version was published with another content: `version`.
+    VersionUsed 409 "version-used",
     /// The version is not the one that `If-Match` names.
     PreconditionFailed 412 "precondition-failed",
     /// The body is too long.
@@ -170,6 +184,10 @@ kinds! {
     QueryUnbounded 422 "query-unbounded",
     /// There would be more than there may be: `most`.
     TooMany 422 "too-many",
+    /// It is no JSON Schema that can be judged here: `problems`.
+    SchemaInvalid 422 "schema-invalid",
+    /// The values do not fit the schema: `problems`.
+    ValuesMisfit 422 "values-misfit",
     /// The key is for something else.
     KeyPurpose 422 "key-purpose",
     /// Keys of this algorithm cannot do this.

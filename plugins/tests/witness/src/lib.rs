@@ -20,6 +20,7 @@ pub mod bindings {
             "../../../wit/fsp-interop-api",
             "../../../wit/scheduling",
             "../../../wit/settlements",
+            "../../../wit/platform-configuration",
             ".",
         ],
         with: {
@@ -112,6 +113,10 @@ mod component {
             participant_endpoints_updated,
             participant_liquidity_threshold_exceeded,
             participant_state_updated,
+        }
+        platform_configuration {
+            configuration_values_changed,
+            secrets_values_changed,
         }
         quoting {
             invalid_fsp_in_quote_request,

@@ -357,7 +357,7 @@ async fn maker_takes_a_change_back_and_nobody_approves_it() {
 }
 
 /// What OpenSSL writes.
-fn openssl(folder: &Path, arguments: &[&str]) -> Vec<u8> {
+pub fn openssl(folder: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("openssl")
         .args(arguments)
         .current_dir(folder)
@@ -369,7 +369,7 @@ fn openssl(folder: &Path, arguments: &[&str]) -> Vec<u8> {
 }
 
 /// An assertion that OpenSSL signs with the key in a folder.
-fn assertion(folder: &Path, kid: &str, claims: &Value) -> String {
+pub fn assertion(folder: &Path, kid: &str, claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let signed = [part(&json!({ "alg": "RS256", "kid": kid })), part(claims)].join(".");
     fs::write(folder.join("signed"), &signed).unwrap();

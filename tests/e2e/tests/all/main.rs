@@ -40,6 +40,7 @@ mod participants;
 mod participants_under_load;
 mod passkeys;
 mod payments;
+mod platform_configuration;
 mod power_cut;
 mod releases;
 mod restart;
