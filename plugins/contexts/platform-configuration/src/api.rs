@@ -7,11 +7,14 @@
 //! | `admin` | set a secret |
 //! | `checker` | decide a secret that another operator has set |
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::operators::{
     Answer, Caller, Kind, Paging, Problem, Role as Needed, header, parameter,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use serde_json::json;
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::configurations::CONFIGURATIONS;
@@ -188,6 +191,8 @@ fn read_secrets(
         version: needs.version,
         secrets: secrets::values(world, &needs)?,
     };
+    let about = format!("secrets:{context}");
+    world.audit(&Audited::done("secrets.read", about, json!({})));
     Ok(Answer::json(200, &values).with("cache-control", "no-store"))
 }
 

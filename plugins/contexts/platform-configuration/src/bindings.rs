@@ -18,6 +18,7 @@ wit_bindgen::generate!({
         "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
         "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
         "rialto:host/random@0.1.0": rialto_sdk::bindings::rialto::host::random,
+        "rialto:host/auditing@0.1.0": rialto_sdk::bindings::rialto::host::auditing,
         "rialto:host/logging@0.1.0": rialto_sdk::bindings::rialto::host::logging,
     },
     generate_all,

@@ -1,5 +1,6 @@
 //! The real surroundings: the host's surfaces, and Security (authorization).
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::host::{clock, random};
 use rialto_sdk::scheme::settings;
 use rialto_sdk::warn;
@@ -66,6 +67,10 @@ impl World for Host {
         verified
             .map(|verified| verified.subject)
             .map_err(|AssertionError::InvalidAssertion(why)| why)
+    }
+
+    fn audit(&mut self, audited: &Audited) {
+        audited.write();
     }
 
     fn warn(&mut self, message: &str) {

@@ -7,9 +7,11 @@
 //! | is approved by a `checker` | the new value is current; the one before is valid for some minutes more |
 //! | is rejected | the new value is forgotten |
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::documents::Collection;
 use rialto_sdk::operators::{Caller, Kind, Problem};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::bindings::rialto::platform_configuration::secrets_values_changed::Event;
 use crate::contexts::{Source, find, id};
@@ -225,6 +227,10 @@ pub fn set(
         lapses_at: now + world.settings().waits(),
     };
     WAITING.within(world).put(&key, &waiting);
+    // The host writes no entry of this request, because its hash would tell who guesses the value that he is right.
+    let about = format!("secret:{context}/{name}");
+    let details = json!({ "request": waiting.id });
+    world.audit(&Audited::done("secret.asked", about, details));
     Ok(waiting.view())
 }
 

@@ -1,5 +1,6 @@
 //! Everything outside of this context, as a trait, so that tests can replace it.
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::documents::Store;
 
 use crate::bindings::rialto::host::keys::KeyError;
@@ -36,6 +37,8 @@ pub trait World: Store {
     /// # Errors
     /// When it proves nothing: a sentence that says why.
     fn verify_assertion(&mut self, assertion: &str) -> Result<String, String>;
+    /// Writes an entry of the audit log.
+    fn audit(&mut self, audited: &Audited);
     /// Writes a warning to the host's log.
     fn warn(&mut self, message: &str);
     /// Publishes that values have changed.

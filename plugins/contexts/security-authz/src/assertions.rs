@@ -135,8 +135,13 @@ fn is_id(id: &str) -> bool {
 /// # Errors
 /// When it is not valid: the reason.
 pub fn verify(world: &mut impl World, assertion: &str) -> Result<(String, String), &'static str> {
-    let (key, _, _) = accepted(world, assertion)?;
-    Ok((key.subject.text().to_owned(), key.id))
+    match accepted(world, assertion) {
+        Ok((key, _, _)) => Ok((key.subject.text().to_owned(), key.id)),
+        Err(reason) => {
+            refused(world, assertion, reason);
+            Err(reason)
+        }
+    }
 }
 
 /// The key of a valid assertion, the participant of an application, and when the assertion ends, in milliseconds.

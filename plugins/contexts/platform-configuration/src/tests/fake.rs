@@ -1,5 +1,6 @@
 //! Surroundings for tests.
 
+use rialto_sdk::auditing::Audited;
 use rialto_sdk::documents::Memory;
 use rialto_sdk::operators::Caller;
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ pub struct Fake {
     pub store: Memory,
     pub later: u64,
     pub warnings: Vec<String>,
+    pub audited: Vec<Audited>,
     pub changed: Vec<ValuesChanged>,
     pub secrets: Vec<SecretsChanged>,
     /// The header with the assertion.
@@ -84,6 +86,9 @@ impl World for Fake {
     }
     fn secrets_changed(&mut self, event: &SecretsChanged) {
         self.secrets.push(event.clone());
+    }
+    fn audit(&mut self, audited: &Audited) {
+        self.audited.push(audited.clone());
     }
     fn warn(&mut self, message: &str) {
         self.warnings.push(message.to_owned());
