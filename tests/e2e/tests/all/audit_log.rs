@@ -87,9 +87,14 @@ impl Scene {
 
     /// The entries about something, when they are there and signed.
     async fn about(&self, about: &str, count: usize) -> Vec<Value> {
+        self.matching(json!({ "about": about }), count).await
+    }
+
+    /// The entries that a query finds, when so many are there and signed.
+    async fn matching(&self, query: Value, count: usize) -> Vec<Value> {
         let mut found = Vec::new();
         until("signed entries", SOON, async || {
-            found = self.search(json!({ "about": about })).await;
+            found = self.search(query.clone()).await;
             let is_signed = |entry: &Value| entry["proof"] == "VERIFIED";
             let is_there = found.len() >= count && found.iter().all(is_signed);
             Ok(is_there.then_some(()).ok_or(format!("{found:?}")))
@@ -125,7 +130,7 @@ async fn payments_and_decisions_of_people_have_signed_entries() {
     );
     let entry = &entries[1]["entry"];
     let terms = json!({
-        "amount": "12.50", "currency": "USD", "payerFsp": "payerfsp", "payeeFsp": "payeefsp",
+        "amount": "12.5", "currency": "USD", "payerFsp": "payerfsp", "payeeFsp": "payeefsp",
     });
     assert_eq!(entry["details"], terms);
     assert_eq!(entry["writer"], "transfers");
@@ -141,16 +146,16 @@ async fn payments_and_decisions_of_people_have_signed_entries() {
         .post("maya", "/participants/payerfsp/funds", &body);
     let asked = asked.await.unwrap();
     assert_eq!(asked.status, 201, "{asked:?}");
-    let id = asked.body["requestId"].as_str().unwrap().to_owned();
+    let id = asked.body["id"].as_str().unwrap().to_owned();
     let path = format!("/participants/payerfsp/funds/{id}/approval");
     let body = json!({ "decision": "APPROVE" });
     let decided = scene.office.post("chris", &path, &body).await.unwrap();
     assert_eq!(decided.status, 200, "{decided:?}");
-    let moved = scene.about("participant:payerfsp", 1).await;
-    let moved = moved
-        .iter()
-        .find(|entry| entry["entry"]["action"] == "funds.deposited");
-    let moved = &moved.unwrap()["entry"];
+    let moved = scene
+        .matching(json!({ "action": "funds.deposited", "actor": "chris" }), 1)
+        .await;
+    let moved = &moved[0]["entry"];
+    assert_eq!(moved["about"], "participant:payerfsp");
     assert_eq!(
         moved["actor"],
         json!({ "kind": "operator", "name": "chris" })
@@ -371,9 +376,13 @@ async fn damaged(scene: &Scene, statements: &[&str]) -> CliOutput {
 #[tokio::test(flavor = "multi_thread")]
 async fn entry_that_is_changed_removed_or_moved_by_sql_is_named() {
     let scene = Scene::start().await;
+    let mut last = String::new();
     for _ in 0..3 {
-        committed(&scene.world.pay("1", "USD").await).unwrap();
+        let outcome = scene.world.pay("1", "USD").await;
+        committed(&outcome).unwrap();
+        last = outcome.transfer_id.clone();
     }
+    scene.about(&format!("transfer:{last}"), 2).await;
     let said = scene.signed().await;
     assert!(said["signed"].as_u64().unwrap() >= 8, "{said}");
     let whole = damaged(&scene, &[]).await;

@@ -16,8 +16,8 @@ const PAYMENTS: u64 = 60;
 const COUNTS: [(&str, u64); 4] = [
     ("rialto_turns_executed_total", 43),
     ("rialto_documents_written_total", 20),
-    ("rialto_allocations_total", 5_225),
-    ("rialto_allocated_bytes_total", 1_029_000),
+    ("rialto_allocations_total", 5_342),
+    ("rialto_allocated_bytes_total", 1_094_000),
 ];
 /// Instructions of the rules of a payment: one verdict about its quote, two about its transfer.
 const FUEL: u64 = 124_700;
