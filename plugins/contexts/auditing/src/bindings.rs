@@ -9,6 +9,7 @@ wit_bindgen::generate!({
         "../../../wit/host",
         "../../../wit/security-authz",
         "../../../wit/auditing",
+        "../../../wit/logging",
         ".",
     ],
     with: {

@@ -4,6 +4,7 @@ use rialto_sdk::bindings::rialto::host::{clock, logging};
 
 use crate::bindings::rialto::host::audit_log::{self, Filter, Page};
 use crate::bindings::rialto::host::auditing::{self, Entry};
+use crate::bindings::rialto::logging::log_write::{self, Event, Level};
 use crate::bindings::rialto::security_authz::verify_signature::{self, Signed};
 use crate::world::World;
 
@@ -29,7 +30,15 @@ impl World for Host {
         audit_log::search(filter, first, limit)
     }
 
-    fn warn(&mut self, line: &str) {
+    fn warn(&mut self, about: &str, line: &str) {
         logging::log(logging::Level::Warn, line);
+        log_write::log_write(&Event {
+            context: "auditing".to_owned(),
+            level: Level::Warn,
+            message: line.to_owned(),
+            about: about.to_owned(),
+            trace: String::new(),
+            at: clock::now(),
+        });
     }
 }

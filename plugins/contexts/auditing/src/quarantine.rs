@@ -72,9 +72,9 @@ pub fn keep(
     };
     QUARANTINE.within(world).put(&id, &kept);
     note(world, "audit.quarantined", &kept, Outcome::Refused);
-    world.warn(&format!(
-        "an entry of the audit log from `{sender}` is in quarantine as {id}: {reason}"
-    ));
+    let line =
+        format!("an entry of the audit log from `{sender}` is in quarantine as {id}: {reason}");
+    world.warn(&format!("audit-quarantine:{id}"), &line);
     Ok(id)
 }
 

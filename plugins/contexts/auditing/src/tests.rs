@@ -54,7 +54,8 @@ impl World for Fake {
             checkpoint: Some("note".to_owned()),
         })
     }
-    fn warn(&mut self, line: &str) {
+    fn warn(&mut self, about: &str, line: &str) {
+        assert!(about.starts_with("audit-quarantine:"), "{about}");
         self.warnings.push(line.to_owned());
     }
 }

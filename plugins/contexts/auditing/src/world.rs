@@ -22,6 +22,6 @@ pub trait World: Store {
     /// # Errors
     /// When the log cannot be read.
     fn search(&mut self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String>;
-    /// Tell the operator by a warning in the host's log.
-    fn warn(&mut self, line: &str);
+    /// Tell the operator by a warning about something, in the host's log and in that of the scheme.
+    fn warn(&mut self, about: &str, line: &str);
 }

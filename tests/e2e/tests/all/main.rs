@@ -30,6 +30,7 @@ mod key_tokens;
 mod kill;
 mod ledger;
 mod liquidity;
+mod logging;
 mod many_participants;
 mod mutations;
 mod office;

@@ -1,0 +1,293 @@
+//! Tests of the context in surroundings of its own.
+
+use rialto_sdk::documents::{Memory, Range};
+use rialto_sdk::operators::{Answer, Caller};
+use serde_json::{Value, json};
+
+use crate::api;
+use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
+use crate::entries::{self, BY_ABOUT, BY_TRACE, ENTRIES, HOUR, HOURS};
+use crate::settings::Settings;
+use crate::trimming::{AT_ONCE, begin, trim};
+use crate::world::World;
+
+/// An instant at the beginning of an hour.
+const NOW: u64 = 500_000 * HOUR;
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+struct Fake {
+    store: Memory,
+    now: u64,
+    drawn: u64,
+    settings: Settings,
+    reminded: Option<u64>,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self {
+            store: Memory::default(),
+            now: NOW,
+            drawn: 0,
+            settings: Settings::default(),
+            reminded: None,
+        }
+    }
+}
+
+rialto_sdk::stores_in!(Fake, this => this.store);
+
+impl World for Fake {
+    fn now(&mut self) -> u64 {
+        self.now
+    }
+    fn random(&mut self) -> String {
+        self.drawn += 1;
+        format!("{:016x}", self.drawn)
+    }
+    fn settings(&mut self) -> Settings {
+        self.settings.clone()
+    }
+    fn remind(&mut self, due: u64) {
+        self.reminded = Some(due);
+    }
+}
+
+impl Fake {
+    fn asks(&mut self, who: &str, operation: &str, body: &Value) -> (u16, Value) {
+        self.sends(who, operation, body, &[])
+    }
+
+    fn sends(
+        &mut self,
+        who: &str,
+        operation: &str,
+        body: &Value,
+        query: &[(&str, &str)],
+    ) -> (u16, Value) {
+        let pairs = query
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        let request = Request {
+            operation_id: operation.to_owned(),
+            method: String::new(),
+            path: String::new(),
+            path_parameters: Vec::new(),
+            query_parameters: pairs.collect(),
+            headers: Vec::new(),
+            body: Some(body.to_string()),
+            caller: None,
+        };
+        let role = if who == "rita" { "reader" } else { "context" };
+        let caller = Caller {
+            name: who.to_owned(),
+            roles: vec![role.to_owned()],
+        };
+        let Answer { status, body, .. } = api::answer(self, &caller, &request);
+        (status, serde_json::from_str(&body.unwrap()).unwrap())
+    }
+
+    fn says(&mut self, message: &str) {
+        let said = json!({ "level": "INFO", "message": message });
+        assert_eq!(self.asks("switch", "writeLogEntry", &said).0, 201);
+    }
+
+    fn found(&mut self, query: &Value) -> Vec<String> {
+        let (status, body) = self.asks("rita", "searchLog", query);
+        assert_eq!(status, 200, "{body}");
+        messages(&body)
+    }
+
+    fn count(&mut self) -> usize {
+        let all = ENTRIES.within(self).scan(&Range::All, None, 1_000);
+        all.documents.len()
+    }
+}
+
+fn messages(body: &Value) -> Vec<String> {
+    let items = body["items"].as_array().unwrap().iter();
+    items
+        .map(|item| item["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
+    let mut fake = Fake::default();
+    let many = json!({ "entries": [
+        { "level": "INFO", "message": "one", "about": "card:1", "trace": TRACE, "at": 7 },
+        { "level": "ERROR", "message": "two", "about": "card:2" },
+    ] });
+    let (status, body) = fake.asks("switch", "writeLogEntries", &many);
+    assert_eq!((status, body["ids"].as_array().unwrap().len()), (201, 2));
+    fake.now = NOW + 10;
+    entries::of_event(
+        &mut fake,
+        Event {
+            context: "auditing".to_owned(),
+            level: EventLevel::Warn,
+            message: "thr\u{7}ee".to_owned(),
+            about: "card:1".to_owned(),
+            trace: "none".to_owned(),
+            at: 9,
+        },
+    );
+    for (query, expected) in [
+        (json!({ "since": NOW }), vec!["one", "two", "thr ee"]),
+        (json!({ "since": NOW + 1 }), vec!["thr ee"]),
+        (json!({ "since": 0, "until": NOW + 10 }), vec!["one", "two"]),
+        (
+            json!({ "since": 0, "level": "WARN" }),
+            vec!["two", "thr ee"],
+        ),
+        (json!({ "since": 0, "writer": "auditing" }), vec!["thr ee"]),
+        (json!({ "since": 0, "text": "ee" }), vec!["thr ee"]),
+        (json!({ "about": "card:1" }), vec!["one", "thr ee"]),
+        (json!({ "about": "card:1", "until": NOW + 1 }), vec!["one"]),
+        (json!({ "about": "card" }), vec![]),
+        (json!({ "trace": TRACE }), vec!["one"]),
+        (json!({ "trace": TRACE, "about": "card:2" }), vec![]),
+    ] {
+        assert_eq!(fake.found(&query), expected, "{query}");
+    }
+    let parameters = [("about", "card:1"), ("level", "WARN"), ("limit", "5")];
+    let (_, body) = fake.sends("rita", "readLog", &Value::Null, &parameters);
+    assert_eq!(messages(&body), ["thr ee"]);
+    let item = &body["items"][0];
+    assert_eq!(
+        (&item["writer"], &item["at"]),
+        (&"auditing".into(), &9.into())
+    );
+}
+
+#[test]
+fn pages_have_each_entry_once() {
+    let mut fake = Fake::default();
+    for n in 0..7 {
+        fake.now = NOW + n / 3;
+        fake.says(&n.to_string());
+    }
+    for query in [
+        json!({ "since": 0, "limit": 2 }),
+        json!({ "since": NOW, "limit": 3, "text": "6" }),
+    ] {
+        let (mut query, mut all) = (query, Vec::new());
+        loop {
+            let (_, body) = fake.asks("rita", "searchLog", &query);
+            all.extend(messages(&body));
+            let Some(cursor) = body.get("nextCursor") else {
+                break;
+            };
+            query["cursor"] = cursor.clone();
+        }
+        let expected: Vec<String> = match query.get("text") {
+            Some(_) => vec!["6".to_owned()],
+            None => (0..7).map(|n| n.to_string()).collect(),
+        };
+        assert_eq!(all, expected);
+    }
+}
+
+#[test]
+fn what_is_no_entry_or_no_query_is_refused() {
+    let mut fake = Fake::default();
+    let good = json!({ "level": "INFO", "message": "m" });
+    let changed = |name: &str, value: Value| {
+        let mut said = good.clone();
+        said[name] = value;
+        said
+    };
+    for said in [
+        changed("message", "".into()),
+        changed("message", "x".repeat(4_097).into()),
+        changed("message", "a\u{1b}b".into()),
+        changed("about", "x".repeat(201).into()),
+        changed("about", "a\nb".into()),
+        changed("trace", "abc".into()),
+        changed("trace", TRACE.to_uppercase().into()),
+        changed("level", "FATAL".into()),
+        changed("more", 1.into()),
+        json!({}),
+    ] {
+        let (status, body) = fake.asks("switch", "writeLogEntry", &said);
+        assert_eq!(status, 400, "{said}: {body}");
+        let many = json!({ "entries": [good, said] });
+        assert_eq!(fake.asks("switch", "writeLogEntries", &many).0, 400);
+    }
+    assert_eq!(fake.count(), 0);
+    assert_eq!(fake.asks("rita", "writeLogEntry", &good).0, 403);
+    assert_eq!(
+        fake.asks("switch", "searchLog", &json!({ "since": 0 })).0,
+        403
+    );
+    for query in [
+        json!({}),
+        json!({ "until": 5, "level": "ERROR", "limit": 1 }),
+    ] {
+        let (status, body) = fake.asks("rita", "searchLog", &query);
+        let kind = &body["type"];
+        assert_eq!(
+            (status, kind),
+            (422, &"urn:rialto:problem:query-unbounded".into())
+        );
+    }
+}
+
+#[test]
+fn old_entries_go_with_their_indexes() {
+    let mut fake = Fake::default();
+    begin(&mut fake);
+    assert_eq!(fake.reminded, Some(NOW + HOUR));
+    let said = json!({ "level": "INFO", "message": "m", "about": "a", "trace": TRACE });
+    for _ in 0..AT_ONCE + 20 {
+        assert_eq!(fake.asks("switch", "writeLogEntry", &said).0, 201);
+    }
+    fake.now = NOW + fake.settings.keeps();
+    fake.says("young");
+    trim(&mut fake);
+    // Nothing is older than the period, to the millisecond.
+    assert_eq!(fake.count(), AT_ONCE as usize + 21);
+    fake.now += 1;
+    trim(&mut fake);
+    assert_eq!((fake.count(), fake.reminded), (21, Some(fake.now)));
+    trim(&mut fake);
+    assert_eq!((fake.count(), fake.reminded), (1, Some(fake.now + HOUR)));
+    for index in [&BY_TRACE, &BY_ABOUT] {
+        let left = index.within(&mut fake).scan(&Range::All, None, 10);
+        assert!(left.documents.is_empty(), "{left:?}");
+    }
+    // The count of an hour goes when the hour is over.
+    let hours = |fake: &mut Fake| {
+        HOURS
+            .within(fake)
+            .scan(&Range::All, None, 10)
+            .documents
+            .len()
+    };
+    assert_eq!(hours(&mut fake), 2);
+    fake.now += HOUR - 1;
+    trim(&mut fake);
+    assert_eq!((hours(&mut fake), fake.count()), (1, 1));
+}
+
+#[test]
+fn entries_beyond_the_number_go_by_the_hour() {
+    let mut fake = Fake::default();
+    fake.settings.entries_max = 5;
+    for hour in 0..4 {
+        fake.now = NOW + hour * HOUR;
+        for _ in 0..3 {
+            fake.says(&hour.to_string());
+        }
+    }
+    trim(&mut fake);
+    // Six are more than five, so only the last hour's stay.
+    assert_eq!(fake.found(&json!({ "since": 0 })), ["3", "3", "3"]);
+    // The current hour stays, however much it has.
+    for _ in 0..9 {
+        fake.says("3");
+    }
+    trim(&mut fake);
+    assert_eq!(fake.count(), 12);
+}
