@@ -8,9 +8,9 @@ use crate::world::World;
 
 /// Entries, by the time of their arrival; see [`id`].
 pub const ENTRIES: Collection<Entry> = Collection::new("entries");
-/// The same by trace: `trace/id`.
+/// The same by trace; see [`indexed`].
 pub const BY_TRACE: Collection<Mark> = Collection::new("by-trace");
-/// The same by subject: `subject/id`.
+/// The same by subject.
 pub const BY_ABOUT: Collection<Mark> = Collection::new("by-about");
 /// How many entries have arrived in each hour since 1970.
 pub const HOURS: Collection<Hour> = Collection::new("hours");
@@ -20,6 +20,8 @@ pub const HOUR: u64 = 3_600_000;
 pub const MESSAGE_BYTES_MAX: usize = 4_096;
 /// The longest subject, in bytes.
 pub const ABOUT_BYTES_MAX: usize = 200;
+/// The latest time that an entry may say, in milliseconds since 1970: thirteen digits, in the year 2286.
+const AT_MAX: u64 = 9_999_999_999_999;
 /// The length of a trace's id (W3C Trace Context), in hexadecimal digits.
 const TRACE_DIGITS: usize = 32;
 
@@ -56,6 +58,16 @@ pub struct Said {
     pub at: Option<u64>,
 }
 
+/// By which way an entry has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Source {
+    /// A program outside has sent it. The host says which one.
+    Program,
+    /// A context has published it. Who, it says itself.
+    Event,
+}
+
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -66,6 +78,8 @@ pub struct Entry {
     pub at: u64,
     /// When it arrived.
     pub arrived_at: u64,
+    /// By which way it has come.
+    pub source: Source,
     /// Who has written it: the operator's name of a program, or a context.
     pub writer: String,
     /// How much it matters.
@@ -130,8 +144,20 @@ fn is_trace(text: &str) -> bool {
     text.len() == TRACE_DIGITS && text.bytes().all(is_digit)
 }
 
-/// Write entries of one writer. Returns their ids.
-pub fn write(world: &mut impl World, writer: &str, all: Vec<Said>) -> Vec<String> {
+/// The beginning of the ids in an index of entries with this trace or subject. The length is in front, so that no other one
+/// begins in the same way.
+#[must_use]
+pub fn indexed(key: &str) -> String {
+    format!("{:03}:{key}/", key.len())
+}
+
+/// Write entries of one writer, in their order. Returns their ids. None if as many have arrived in this hour as are kept in
+/// all: somebody writes without end.
+pub fn write(
+    world: &mut impl World,
+    (source, writer): (Source, &str),
+    all: Vec<Said>,
+) -> Option<Vec<String>> {
     let now = world.now();
     let hour = hour_id(now / HOUR);
     let mut count = HOURS
@@ -139,31 +165,38 @@ pub fn write(world: &mut impl World, writer: &str, all: Vec<Said>) -> Vec<String
         .get_for_update(&hour)
         .unwrap_or_default();
     count.entries += all.len() as u64;
+    if count.entries > world.settings().entries_max {
+        return None;
+    }
     HOURS.within(world).put(&hour, &count);
-    all.into_iter()
-        .map(|said| put(world, writer, said, now))
-        .collect()
+    let random = world.random();
+    let ids = all.into_iter().enumerate().map(|(n, said)| {
+        // Entries of one call stay in their order.
+        let entry = Entry {
+            id: format!("{}-{random}{n:04x}", id(now)),
+            at: said.at.unwrap_or(now).min(AT_MAX),
+            arrived_at: now,
+            source,
+            writer: writer.to_owned(),
+            level: said.level,
+            message: said.message,
+            about: said.about,
+            trace: said.trace,
+        };
+        put(world, &entry);
+        entry.id
+    });
+    Some(ids.collect())
 }
 
-fn put(world: &mut impl World, writer: &str, said: Said, now: u64) -> String {
-    let id = format!("{}-{}", id(now), world.random());
-    let entry = Entry {
-        id: id.clone(),
-        at: said.at.unwrap_or(now),
-        arrived_at: now,
-        writer: writer.to_owned(),
-        level: said.level,
-        message: said.message,
-        about: said.about,
-        trace: said.trace,
-    };
-    ENTRIES.within(world).put(&id, &entry);
+fn put(world: &mut impl World, entry: &Entry) {
+    ENTRIES.within(world).put(&entry.id, entry);
     for (index, key) in [(&BY_TRACE, &entry.trace), (&BY_ABOUT, &entry.about)] {
         if !key.is_empty() {
-            index.within(world).put(&format!("{key}/{id}"), &Mark {});
+            let id = format!("{}{}", indexed(key), entry.id);
+            index.within(world).put(&id, &Mark {});
         }
     }
-    id
 }
 
 /// Remove an entry.
@@ -171,7 +204,8 @@ pub fn remove(world: &mut impl World, entry: &Entry) {
     ENTRIES.within(world).delete(&entry.id);
     for (index, key) in [(&BY_TRACE, &entry.trace), (&BY_ABOUT, &entry.about)] {
         if !key.is_empty() {
-            index.within(world).delete(&format!("{key}/{}", entry.id));
+            let id = format!("{}{}", indexed(key), entry.id);
+            index.within(world).delete(&id);
         }
     }
 }
@@ -204,5 +238,6 @@ pub fn of_event(world: &mut impl World, event: Event) {
         at: Some(event.at),
     };
     let writer = plain(&event.context, 64);
-    write(world, &writer, vec![said]);
+    // Beyond the number of an hour it is lost, which is how logs fail.
+    let _ = write(world, (Source::Event, &writer), vec![said]);
 }

@@ -9,7 +9,7 @@ use crate::world::World;
 /// The name of the one reminder.
 const TRIM: &str = "trim";
 /// Random bytes of an entry's id.
-const RANDOM_BYTES: u32 = 8;
+const RANDOM_BYTES: u32 = 6;
 
 /// The host.
 pub struct Host;

@@ -4,7 +4,7 @@ use rialto_sdk::documents::Range;
 use rialto_sdk::operators::{Answer, Kind, Problem};
 use serde::{Deserialize, Serialize};
 
-use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, Entry, Level, id};
+use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, Entry, Level, id, indexed};
 use crate::world::World;
 
 /// How many entries a page has if the query does not say.
@@ -49,12 +49,12 @@ struct Found {
 /// # Errors
 /// When the query has no bounds.
 pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> {
-    let indexed = match (&query.trace, &query.about) {
+    let of_index = match (&query.trace, &query.about) {
         (Some(trace), _) => Some((&BY_TRACE, trace)),
         (None, Some(about)) => Some((&BY_ABOUT, about)),
         (None, None) => None,
     };
-    if indexed.is_none() && query.since.is_none() && query.cursor.is_none() {
+    if of_index.is_none() && query.since.is_none() && query.cursor.is_none() {
         let detail = "the query has no bounds: add `since`, `trace` or `about`";
         return Err(Problem::new(Kind::QueryUnbounded, detail));
     }
@@ -64,32 +64,30 @@ pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> 
         None => id(query.since.unwrap_or(0)),
     };
     let to = query.until.map_or_else(|| "~".to_owned(), id);
-    let prefix = indexed.map_or_else(String::new, |(_, key)| format!("{key}/"));
+    let prefix = of_index.map_or_else(String::new, |(_, key)| indexed(key));
     let range = Range::Between((format!("{prefix}{from}"), format!("{prefix}{to}")));
-    let (candidates, mut more) = match indexed {
+    let (ids, mut more) = match of_index {
         Some((index, _)) => {
             let page = index.within(world).scan(&range, None, LOOKED_AT_MAX);
-            let more = page.cursor.is_some();
-            let ids = page.documents.iter();
-            let ids = ids.filter_map(|(id, _)| id.strip_prefix(&prefix));
-            let found = ids.filter_map(|id| ENTRIES.within(world).get(id));
-            (found.collect::<Vec<_>>(), more)
+            let ids = page.documents.into_iter().map(|(id, _)| id);
+            (ids.collect::<Vec<_>>(), page.cursor.is_some())
         }
         None => {
             let page = ENTRIES.within(world).scan(&range, None, LOOKED_AT_MAX);
-            let entries = page.documents.into_iter().map(|(_, entry)| entry);
-            (entries.collect(), page.cursor.is_some())
+            let ids = page.documents.into_iter().map(|(id, _)| id);
+            (ids.collect(), page.cursor.is_some())
         }
     };
     let limit = query.limit.unwrap_or(LIMIT);
     let (mut items, mut last) = (Vec::new(), None);
-    for entry in candidates {
+    for id in ids.iter().filter_map(|id| id.strip_prefix(&prefix)) {
         if items.len() == limit {
             more = true;
             break;
         }
-        last = Some(entry.id.clone());
-        items.extend(Some(entry).filter(|entry| is_wanted(entry, query)));
+        let entry = ENTRIES.within(world).get(id);
+        items.extend(entry.filter(|entry| is_wanted(entry, query)));
+        last = Some(id.to_owned());
     }
     let found = Found {
         items,

@@ -43,8 +43,9 @@ impl World for Fake {
         self.now
     }
     fn random(&mut self) -> String {
+        // Later ones are smaller: nothing may rest on their order.
         self.drawn += 1;
-        format!("{:016x}", self.drawn)
+        format!("{:012x}", 0xffff_ffff_ffff - self.drawn)
     }
     fn settings(&mut self) -> Settings {
         self.settings.clone()
@@ -133,9 +134,16 @@ fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
             at: 9,
         },
     );
+    fake.now = NOW + 20;
+    // Its subject begins with another one.
+    let below = json!({ "level": "DEBUG", "message": "below", "about": "card:1/0" });
+    assert_eq!(fake.asks("switch", "writeLogEntry", &below).0, 201);
     for (query, expected) in [
-        (json!({ "since": NOW }), vec!["one", "two", "thr ee"]),
-        (json!({ "since": NOW + 1 }), vec!["thr ee"]),
+        (
+            json!({ "since": NOW, "until": NOW + 20 }),
+            vec!["one", "two", "thr ee"],
+        ),
+        (json!({ "since": NOW + 1 }), vec!["thr ee", "below"]),
         (json!({ "since": 0, "until": NOW + 10 }), vec!["one", "two"]),
         (
             json!({ "since": 0, "level": "WARN" }),
@@ -146,6 +154,7 @@ fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
         (json!({ "about": "card:1" }), vec!["one", "thr ee"]),
         (json!({ "about": "card:1", "until": NOW + 1 }), vec!["one"]),
         (json!({ "about": "card" }), vec![]),
+        (json!({ "about": "card:1/0" }), vec!["below"]),
         (json!({ "trace": TRACE }), vec!["one"]),
         (json!({ "trace": TRACE, "about": "card:2" }), vec![]),
     ] {
@@ -155,6 +164,7 @@ fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
     let (_, body) = fake.sends("rita", "readLog", &Value::Null, &parameters);
     assert_eq!(messages(&body), ["thr ee"]);
     let item = &body["items"][0];
+    assert_eq!(item["source"], "EVENT");
     assert_eq!(
         (&item["writer"], &item["at"]),
         (&"auditing".into(), &9.into())
@@ -165,7 +175,7 @@ fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
 fn pages_have_each_entry_once() {
     let mut fake = Fake::default();
     for n in 0..7 {
-        fake.now = NOW + n / 3;
+        fake.now = NOW + n;
         fake.says(&n.to_string());
     }
     for query in [
@@ -284,10 +294,27 @@ fn entries_beyond_the_number_go_by_the_hour() {
     trim(&mut fake);
     // Six are more than five, so only the last hour's stay.
     assert_eq!(fake.found(&json!({ "since": 0 })), ["3", "3", "3"]);
-    // The current hour stays, however much it has.
-    for _ in 0..9 {
-        fake.says("3");
+    // In one hour no more arrive than are kept: the rest is refused, or lost.
+    fake.says("3");
+    fake.says("3");
+    let said = json!({ "level": "INFO", "message": "m" });
+    let (status, body) = fake.asks("switch", "writeLogEntry", &said);
+    assert_eq!((status, &body["most"]), (422, &5.into()), "{body}");
+    assert_eq!(fake.count(), 5);
+    fake.now += HOUR;
+    fake.says("4");
+}
+
+#[test]
+fn entries_of_one_request_stay_in_their_order() {
+    let mut fake = Fake::default();
+    let entries: Vec<Value> = (0..100)
+        .map(|n| json!({ "level": "INFO", "message": n.to_string(), "about": "a" }))
+        .collect();
+    let many = json!({ "entries": entries });
+    assert_eq!(fake.asks("switch", "writeLogEntries", &many).0, 201);
+    let expected: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    for query in [json!({ "since": 0 }), json!({ "about": "a" })] {
+        assert_eq!(fake.found(&query), expected);
     }
-    trim(&mut fake);
-    assert_eq!(fake.count(), 12);
 }

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 pub trait World: Store {
     /// The turn's instant: UTC, milliseconds since 1970.
     fn now(&mut self) -> u64;
-    /// A random text of hexadecimal digits.
+    /// A random text of twelve hexadecimal digits.
     fn random(&mut self) -> String;
     /// The component's settings.
     fn settings(&mut self) -> Settings;
