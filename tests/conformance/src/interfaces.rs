@@ -39,13 +39,17 @@ pub struct Row {
     pub provider: String,
 }
 
+/// The providers of section C's rows about the log and the audit log, as the catalogue spells them.
+const RECORD: [&str; 3] = ["Auditing BC", "Logging BC", "logging"];
+
 impl Row {
     fn is_ours(&self) -> bool {
         let provider = self.provider.as_str();
         // Of section C, the contexts of Security and what registers applications.
         let is_security = provider.starts_with("Security BC") || self.name.starts_with("/app-");
+        let is_record = RECORD.contains(&provider);
         matches!(self.section.as_str(), "A" | "B" | "D" | "E")
-            || (self.section == "C" && is_security)
+            || (self.section == "C" && (is_security || is_record))
             || (self.section == "Events" && PROVIDERS.contains(&provider))
     }
 

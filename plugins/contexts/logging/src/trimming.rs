@@ -1,5 +1,5 @@
-//! Removing what is older than the scheme wants, or more. Each hour a reminder looks; while there is much to remove, the next
-//! look follows at once.
+//! Removing what is older than the scheme wants, or more. While there are entries, a reminder looks each hour; while there is
+//! much to remove, the next look follows at once. An empty log has no reminder.
 
 use rialto_sdk::documents::Range;
 
@@ -11,10 +11,17 @@ pub const AT_ONCE: u32 = 100;
 /// How many counts of hours are read at a time.
 const HOURS_AT_ONCE: u32 = 1_000;
 
-/// Have the log trimmed from now on.
+/// Have the log trimmed from now on, if it has entries: a release may have other settings.
 pub fn begin(world: &mut impl World) {
     let now = world.now();
-    world.remind(now + HOUR);
+    if has_entries(world) {
+        world.remind(now + HOUR);
+    }
+}
+
+fn has_entries(world: &mut impl World) -> bool {
+    let first = HOURS.within(world).scan(&Range::All, None, 1);
+    !first.documents.is_empty()
 }
 
 /// Remove the oldest entries that are not to be kept, some of them, and say when to go on.
@@ -30,7 +37,11 @@ pub fn trim(world: &mut impl World) {
     if is_done {
         forget_hours(world, before / HOUR);
     }
-    world.remind(if is_done { now + HOUR } else { now });
+    if !is_done {
+        world.remind(now);
+    } else if has_entries(world) {
+        world.remind(now + HOUR);
+    }
 }
 
 /// The instant from which on entries are kept.
