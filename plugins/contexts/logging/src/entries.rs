@@ -160,15 +160,17 @@ pub fn write(
 ) -> Option<Vec<String>> {
     let now = world.now();
     let hour = hour_id(now / HOUR);
-    let mut count = HOURS
-        .within(world)
-        .get_for_update(&hour)
-        .unwrap_or_default();
+    let before = HOURS.within(world).get_for_update(&hour);
+    let is_first = before.is_none();
+    let mut count = before.unwrap_or_default();
     count.entries += all.len() as u64;
     if count.entries > world.settings().entries_max {
         return None;
     }
     HOURS.within(world).put(&hour, &count);
+    if is_first {
+        world.remind(now + HOUR);
+    }
     let random = world.random();
     let ids = all.into_iter().enumerate().map(|(n, said)| {
         // Entries of one call stay in their order.
