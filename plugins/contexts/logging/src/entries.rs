@@ -4,6 +4,7 @@ use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
+use crate::trimming::has_entries;
 use crate::world::World;
 
 /// Entries, by the time of their arrival; see [`id`].
@@ -167,10 +168,11 @@ pub fn write(
     if count.entries > world.settings().entries_max {
         return None;
     }
-    HOURS.within(world).put(&hour, &count);
-    if is_first {
+    // A log with entries has its reminder, which must not be put off.
+    if is_first && !has_entries(world) {
         world.remind(now + HOUR);
     }
+    HOURS.within(world).put(&hour, &count);
     let random = world.random();
     let ids = all.into_iter().enumerate().map(|(n, said)| {
         // Entries of one call stay in their order.

@@ -260,6 +260,8 @@ fn old_entries_go_with_their_indexes() {
     assert_eq!(fake.reminded, Some(NOW + HOUR));
     fake.now = NOW + fake.settings.keeps();
     fake.says("young");
+    // What is to come is not put off by what arrives.
+    assert_eq!(fake.reminded, Some(NOW + HOUR));
     trim(&mut fake);
     // Nothing is older than the period, to the millisecond.
     assert_eq!(fake.count(), AT_ONCE as usize + 21);

@@ -19,7 +19,8 @@ pub fn begin(world: &mut impl World) {
     }
 }
 
-fn has_entries(world: &mut impl World) -> bool {
+/// Whether the log has entries. Then it has a reminder.
+pub fn has_entries(world: &mut impl World) -> bool {
     let first = HOURS.within(world).scan(&Range::All, None, 1);
     !first.documents.is_empty()
 }
