@@ -9,9 +9,9 @@ use rialto_tests::scenes::committed;
 use serde_json::Value;
 
 /// Payments before those that are counted. They make the instances that a busy machine needs beside each other.
-const BEFORE: u64 = 5;
+const BEFORE: u64 = 25;
 /// Payments that are counted: so many that another instance, which takes up to a megabyte once, moves nothing.
-const PAYMENTS: u64 = 60;
+const PAYMENTS: u64 = 120;
 /// A payment: lookup, quote and transfer, with the reports of their six messages, and the metric that counts.
 const COUNTS: [(&str, u64); 4] = [
     ("rialto_turns_executed_total", 43),

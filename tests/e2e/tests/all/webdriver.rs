@@ -27,9 +27,12 @@ pub struct Chromium {
     profile: TempDir,
 }
 
-impl Chromium {
-    /// A browser on a page.
-    pub async fn start(page: &str) -> Self {
+/// How often the driver is started: it asks the system for a free port of IPv4, and ends if that of IPv6 is taken.
+const STARTS: usize = 5;
+
+/// A driver that runs, and its port.
+fn driver() -> (Child, String) {
+    for _ in 0..STARTS {
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -43,10 +46,22 @@ impl Chromium {
             let (_, port) = line.split_once(STARTED)?;
             Some(port.trim_end_matches('.').to_owned())
         });
+        if let Some(port) = port {
+            return (driver, port);
+        }
+        driver.wait().unwrap();
+    }
+    panic!("chromedriver has ended {STARTS} times without a port");
+}
+
+impl Chromium {
+    /// A browser on a page.
+    pub async fn start(page: &str) -> Self {
+        let (driver, port) = driver();
         let mut browser = Self {
             driver,
             http: HttpClient::new(SOON),
-            session: format!("http://127.0.0.1:{}/session", port.unwrap()),
+            session: format!("http://127.0.0.1:{port}/session"),
             profile: tempfile::tempdir().unwrap(),
         };
         let folder = format!("--user-data-dir={}", browser.profile.path().display());
