@@ -9,7 +9,7 @@
 //!   whose handshake has given up counts until the provider answers. So strangers who open connections take no more
 //!   than this of the runtime's threads and of the provider's queue, which turns use too.
 //! - A signature is verified before it leaves: a provider that signs wrongly is found here and not at the client.
-//! - The log has the first failure, then one line in [`TOLD_EVERY`], and the first success after failures.
+//! - The log has the first failure, then one line in 30 s, and the first success after failures.
 //!
 //! The one algorithm is ECDSA on P-256 with SHA-256. TLS 1.3 does not have what providers sign with RSA (PKCS #1).
 

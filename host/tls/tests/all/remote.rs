@@ -142,6 +142,9 @@ impl KeyReference for Reference {
     }
 }
 
+/// The client's connection, if it has one, and how the listener's side has ended.
+type Handshake = (Option<TlsStream<DuplexStream>>, Result<(), String>);
+
 /// A listener whose private key is at a provider.
 struct Scene {
     place: Place,
@@ -206,10 +209,7 @@ impl Scene {
     }
 
     /// A handshake under way. The outcomes of client and listener, whose connection echoes.
-    fn connecting(
-        &self,
-        versions: &[&'static SupportedProtocolVersion],
-    ) -> JoinHandle<(Option<TlsStream<DuplexStream>>, Result<(), String>)> {
+    fn connecting(&self, versions: &[&'static SupportedProtocolVersion]) -> JoinHandle<Handshake> {
         let (listener, client) = (self.listener.clone(), self.client(versions));
         tokio::spawn(async move {
             let (near, far) = tokio::io::duplex(1 << 16);
