@@ -1,13 +1,18 @@
 //! Entries of the audit log. Writing one calls the host, which adds time, caller, component, release, turn and trace.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bindings::rialto::host::auditing as host;
 pub use crate::bindings::rialto::host::auditing::Outcome;
 
-/// The longest subject and note that the host takes, in bytes.
-const ABOUT_BYTES_MAX: usize = 256;
-const NOTE_BYTES_MAX: usize = 1_024;
+/// The longest action that the host takes, in bytes.
+pub const ACTION_BYTES_MAX: usize = 64;
+/// The longest subject that the host takes, in bytes.
+pub const ABOUT_BYTES_MAX: usize = 256;
+/// The longest note that the host takes, in bytes.
+pub const NOTE_BYTES_MAX: usize = 1_024;
+/// The longest details that the host takes, in bytes of JSON.
+pub const DETAILS_BYTES_MAX: usize = 8 << 10;
 
 /// Something that must be provable later.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,19 +54,45 @@ impl Audited {
         }
     }
 
-    /// Write the entry. Texts that are too long are cut.
+    /// Write the entry. Texts that are too long are cut. Of details that are too long, the entry has only their length, as
+    /// `{"leftOutBytes": 9000}`: what happened must not fail because much is to be said of it.
     pub fn write(&self) {
+        let details = (!self.details.is_null()).then(|| fitting(&self.details));
         host::write(&host::Entry {
             action: self.action.to_owned(),
             about: cut(&self.about, ABOUT_BYTES_MAX).to_owned(),
             outcome: self.outcome,
             note: cut(&self.note, NOTE_BYTES_MAX).to_owned(),
-            details: (!self.details.is_null()).then(|| self.details.to_string()),
+            details,
         });
     }
 }
 
+/// Details as JSON, or their length if they are too long.
+fn fitting(details: &Value) -> String {
+    let text = details.to_string();
+    match text.len() {
+        ..=DETAILS_BYTES_MAX => text,
+        length => json!({ "leftOutBytes": length }).to_string(),
+    }
+}
+
 /// The beginning of a text, ending between characters.
-fn cut(text: &str, bytes_max: usize) -> &str {
+#[must_use]
+pub fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_fit_or_tell_their_length() {
+        // A text in JSON has two quotes more.
+        let fits = Value::from("x".repeat(DETAILS_BYTES_MAX - 2));
+        assert_eq!(fitting(&fits), fits.to_string());
+        let long = Value::from("x".repeat(DETAILS_BYTES_MAX - 1));
+        assert_eq!(fitting(&long), r#"{"leftOutBytes":8193}"#);
+    }
 }

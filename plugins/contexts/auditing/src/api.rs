@@ -15,6 +15,9 @@ use crate::reading::{self, Query};
 use crate::world::World;
 use crate::{entries, signed};
 
+/// The longest entry, in bytes. With what is said about it, it fits the details of an entry of the audit log.
+const SIGNED_BYTES_MAX: usize = 4_096;
+
 /// Answer a request.
 pub fn answer<W: World>(world: &mut W, caller: &Caller, request: &Request) -> Answer {
     let answered = match request.operation_id.as_str() {
@@ -76,6 +79,11 @@ fn write_all(
 
 /// Write an entry, or put it into quarantine.
 fn taken(world: &mut impl World, caller: &Caller, text: &str) -> Result<Written, Problem> {
+    let is_compact = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if text.len() > SIGNED_BYTES_MAX || !text.bytes().all(is_compact) {
+        let detail = "an entry is a JSON Web Signature in compact form: at most 4,096 letters, digits, hyphens, underscores and dots";
+        return Err(Problem::new(Kind::Malformed, detail));
+    }
     match signed::verified(world, text, &caller.name) {
         Ok(proven) => {
             entries::of_program(world, &proven, text);

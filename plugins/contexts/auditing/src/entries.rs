@@ -1,16 +1,12 @@
 //! Writing entries: those that programs have signed, and those of events. The host adds time, caller and turn.
 
+use rialto_sdk::auditing::{ABOUT_BYTES_MAX, ACTION_BYTES_MAX, NOTE_BYTES_MAX, cut};
 use serde_json::json;
 
 use crate::bindings::exports::rialto::auditing::audit_log_write::{Event, Outcome as Ended};
 use crate::bindings::rialto::host::auditing::{Entry, Outcome};
 use crate::signed::Proven;
 use crate::world::World;
-
-/// The longest texts that the host takes, in bytes.
-const ABOUT_BYTES_MAX: usize = 256;
-const NOTE_BYTES_MAX: usize = 1_024;
-const ACTION_BYTES_MAX: usize = 64;
 
 /// Write an entry that a program has signed. Its signature is kept with it.
 pub fn of_program(world: &mut impl World, proven: &Proven, text: &str) {
@@ -63,9 +59,4 @@ fn action(text: &str) -> String {
         return "unnamed".to_owned();
     }
     action
-}
-
-/// The beginning of a text, ending between characters.
-fn cut(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
 }

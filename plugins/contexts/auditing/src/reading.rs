@@ -11,6 +11,8 @@ use crate::bindings::rialto::host::audit_log::{Filter, Page, Proof};
 use crate::bindings::rialto::host::auditing::{Entry, Outcome};
 use crate::world::World;
 
+/// The longest text that the host searches for, in bytes.
+const TEXT_BYTES_MAX: usize = 512;
 /// How many entries a page has if the query does not say.
 const LIMIT: u32 = 100;
 
@@ -127,6 +129,10 @@ fn filter(query: &Query) -> Result<Filter, Problem> {
     let mut texts: Vec<String> = wanted.collect();
     // An actor has its name behind its kind.
     texts.extend(query.actor.as_deref().map(|actor| member("name", actor)));
+    if texts.iter().any(|text| text.len() > TEXT_BYTES_MAX) {
+        let detail = format!("a text of the query has more than {TEXT_BYTES_MAX} bytes as JSON");
+        return Err(Problem::new(Kind::Malformed, detail));
+    }
     if query.since.is_none() && texts.is_empty() && query.cursor.is_none() {
         let detail = "the query has no bounds: add `since`, `about`, `action`, `actor`, `writer`, `outcome` or `trace`";
         return Err(Problem::new(Kind::QueryUnbounded, detail));

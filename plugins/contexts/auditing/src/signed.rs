@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rialto_sdk::auditing::{ABOUT_BYTES_MAX, ACTION_BYTES_MAX, NOTE_BYTES_MAX};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -10,10 +11,6 @@ use crate::bindings::rialto::host::auditing::Outcome;
 use crate::bindings::rialto::security_authz::verify_signature::Signed;
 use crate::world::World;
 
-/// The longest action, subject and note, in bytes, as the host takes them.
-const ACTION_BYTES_MAX: usize = 64;
-const ABOUT_BYTES_MAX: usize = 256;
-const NOTE_BYTES_MAX: usize = 1_024;
 /// The most characters of a key's id.
 const KEY_ID_CHARS_MAX: usize = 64;
 

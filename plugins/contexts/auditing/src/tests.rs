@@ -13,6 +13,7 @@ use crate::bindings::rialto::host::audit_log::{Filter, Page, Proof, StoredEntry}
 use crate::bindings::rialto::host::auditing::{Entry, Outcome};
 use crate::bindings::rialto::security_authz::verify_signature::Signed;
 use crate::entries;
+use crate::quarantine::MOST;
 use crate::world::World;
 
 const NOW: u64 = 1_000_000_000_000;
@@ -148,7 +149,7 @@ fn bad_entries_are_in_quarantine_and_never_dropped() {
     crit["action"] = "Log in".into();
     let (head, _) = good.rsplit_once('.').unwrap();
     let cases = [
-        ("no signature".to_owned(), "no JSON Web Signature"),
+        ("no-signature".to_owned(), "no JSON Web Signature"),
         (
             format!("{head}.{}", URL_SAFE_NO_PAD.encode("by other")),
             "not of this key",
@@ -214,7 +215,50 @@ fn bad_entries_are_in_quarantine_and_never_dropped() {
         (&*entry.action, entry.outcome),
         ("audit.dismissed", Outcome::Done)
     );
-    assert!(entry.details.unwrap().contains("no signature"));
+    assert!(entry.details.unwrap().contains("no-signature"));
+}
+
+#[test]
+fn text_that_would_outgrow_an_entry_is_refused() {
+    let mut fake = Fake::default();
+    for text in [
+        "\"".repeat(4_096),
+        "\u{1f600}".repeat(1_000),
+        "a".repeat(4_097),
+    ] {
+        let (status, body) = fake.asks("switch", "writeAuditEntry", &json!({ "entry": text }));
+        assert_eq!(status, 400, "{body}");
+    }
+    assert!(fake.written.is_empty());
+    // The longest one that is taken fits the details that the host takes.
+    let text = "a".repeat(4_096);
+    assert_eq!(
+        fake.asks("switch", "writeAuditEntry", &json!({ "entry": text }))
+            .0,
+        422
+    );
+    assert!(fake.written[0].details.as_ref().unwrap().len() <= 8 << 10);
+    let long = json!({ "about": "\u{1f600}".repeat(256) });
+    assert_eq!(fake.asks("rita", "searchAuditLog", &long).0, 400);
+    assert!(fake.asked.is_empty());
+}
+
+#[test]
+fn full_quarantine_takes_nothing_more() {
+    let mut fake = Fake::default();
+    let count = format!(r#"{{"kept":{},"ever":{0}}}"#, MOST - 1);
+    let key = ("quarantine-count".to_owned(), "count".to_owned());
+    fake.store.0.insert(key, count);
+    let bad = json!({ "entry": "bad" });
+    assert_eq!(
+        fake.asks("switch", "writeAuditEntry", &bad).1["type"],
+        "urn:rialto:problem:audit-entry"
+    );
+    let (status, body) = fake.asks("switch", "writeAuditEntry", &bad);
+    assert_eq!((status, &body["most"]), (422, &MOST.into()), "{body}");
+    // Good ones are still taken.
+    let good = json!({ "entry": signed("switch", &login()) });
+    assert_eq!(fake.asks("switch", "writeAuditEntry", &good).0, 201);
 }
 
 #[test]

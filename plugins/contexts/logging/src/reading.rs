@@ -4,7 +4,7 @@ use rialto_sdk::documents::Range;
 use rialto_sdk::operators::{Answer, Kind, Problem};
 use serde::{Deserialize, Serialize};
 
-use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, Entry, Level, id, indexed};
+use crate::entries::{ABOUT_BYTES_MAX, BY_ABOUT, BY_TRACE, ENTRIES, Entry, Level, id, indexed};
 use crate::world::World;
 
 /// How many entries a page has if the query does not say.
@@ -54,6 +54,14 @@ pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> 
         (None, Some(about)) => Some((&BY_ABOUT, about)),
         (None, None) => None,
     };
+    if query
+        .about
+        .as_ref()
+        .is_some_and(|about| about.len() > ABOUT_BYTES_MAX)
+    {
+        let detail = format!("`about` has more than {ABOUT_BYTES_MAX} bytes, which no entry has");
+        return Err(Problem::new(Kind::Malformed, detail));
+    }
     if of_index.is_none() && query.since.is_none() && query.cursor.is_none() {
         let detail = "the query has no bounds: add `since`, `trace` or `about`";
         return Err(Problem::new(Kind::QueryUnbounded, detail));

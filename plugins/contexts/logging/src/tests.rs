@@ -242,6 +242,9 @@ fn what_is_no_entry_or_no_query_is_refused() {
             (422, &"urn:rialto:problem:query-unbounded".into())
         );
     }
+    // Fewer characters than the document's bound, but more bytes than an entry holds.
+    let wide = json!({ "about": "€".repeat(100) });
+    assert_eq!(fake.asks("rita", "searchLog", &wide).0, 400);
 }
 
 #[test]

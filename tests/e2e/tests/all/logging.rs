@@ -101,12 +101,7 @@ async fn entries_of_programs_and_contexts_are_found() {
         assert_eq!(said.status, status, "{path}: {said:?}");
     }
     // A context tells by an event what an operator should look at.
-    let said = send(
-        "switch",
-        "/audit-log-write",
-        json!({ "entry": "not signed" }),
-    )
-    .await;
+    let said = send("switch", "/audit-log-write", json!({ "entry": "unsigned" })).await;
     assert_eq!(said.status, 422, "{said:?}");
     until("the entry of the event", SOON, async || {
         let said = send(
