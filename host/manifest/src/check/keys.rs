@@ -6,7 +6,7 @@ use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
 use crate::keys::{KeyProvider, ProviderKind};
 use crate::operator::OperatorFile;
-use crate::values::UrlScheme;
+use crate::values::{Name, UrlScheme};
 
 /// The longest wait of a call, in milliseconds.
 const TIMEOUT_MILLIS: std::ops::RangeInclusive<u64> = 1..=60_000;
@@ -52,6 +52,25 @@ pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mu
     }
 }
 
+/// The provider that the setting at `path` names is one of the file's.
+pub(super) fn exists(
+    document: &Document<OperatorFile>,
+    path: &str,
+    provider: &Name,
+    problems: &mut Diagnostics,
+) {
+    let known = document.value.keys.providers.contains_key(provider);
+    if !known && !document.is_doubtful("keys") {
+        document.problem(
+            problems,
+            path,
+            Code::UnknownName,
+            format!("`{provider}` is no provider of keys"),
+            "Name one of [keys.providers], or add it there.",
+        );
+    }
+}
+
 /// The key that signs the scheme's messages is in one place, and its provider exists.
 pub(super) fn hub_key(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
     let signatures = &document.value.signatures;
@@ -68,16 +87,12 @@ pub(super) fn hub_key(document: &Document<OperatorFile>, problems: &mut Diagnost
             "Leave `hub-key` or `hub-key-provider` out.",
         );
     }
-    let keys = &document.value.keys;
-    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
-        document.problem(
-            problems,
-            &format!("{path}/provider"),
-            Code::UnknownName,
-            format!("`{}` is no provider of keys", wanted.provider),
-            "Name one of [keys.providers], or add it there.",
-        );
-    }
+    exists(
+        document,
+        &format!("{path}/provider"),
+        &wanted.provider,
+        problems,
+    );
 }
 
 /// The authority's provider exists, and its certificates end.
@@ -85,16 +100,12 @@ pub(super) fn authority(document: &Document<OperatorFile>, problems: &mut Diagno
     let Some(wanted) = &document.value.certificates else {
         return;
     };
-    let keys = &document.value.keys;
-    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
-        document.problem(
-            problems,
-            "certificates/provider",
-            Code::UnknownName,
-            format!("`{}` is no provider of keys", wanted.provider),
-            "Name one of [keys.providers], or add it there.",
-        );
-    }
+    exists(
+        document,
+        "certificates/provider",
+        &wanted.provider,
+        problems,
+    );
     if !wanted.has_lifetime_in_bounds() {
         document.problem(
             problems,
@@ -111,16 +122,7 @@ pub(super) fn audit_log(document: &Document<OperatorFile>, problems: &mut Diagno
     let Some(wanted) = &document.value.audit else {
         return;
     };
-    let keys = &document.value.keys;
-    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
-        document.problem(
-            problems,
-            "audit/provider",
-            Code::UnknownName,
-            format!("`{}` is no provider of keys", wanted.provider),
-            "Name one of [keys.providers], or add it there.",
-        );
-    }
+    exists(document, "audit/provider", &wanted.provider, problems);
     if !wanted.has_origin() {
         document.problem(
             problems,

@@ -106,14 +106,10 @@ fn private_key(
             "Leave `key` or `key-provider` out.",
         );
     }
-    let keys = &document.value.keys;
-    if !keys.providers.contains_key(&wanted.provider) && !document.is_doubtful("keys") {
-        document.problem(
-            problems,
-            &format!("{path}/provider"),
-            Code::UnknownName,
-            format!("`{}` is no provider of keys", wanted.provider),
-            "Name one of [keys.providers], or add it there.",
-        );
-    }
+    super::keys::exists(
+        document,
+        &format!("{path}/provider"),
+        &wanted.provider,
+        problems,
+    );
 }
