@@ -1,12 +1,12 @@
 //! Signs checkpoints of the audit log: a thread appends new entries to the Merkle tree each second, has the root signed, and
 //! stores tiles and checkpoint. Once a minute the checkpoint leaves the host too.
 //!
-//! The thread goes on from the tree in the store only if that is the tree of the last checkpoint. If somebody has changed
-//! it, or an entry is missing, nothing more is signed, the log says so each minute, and `rialto audit verify` names what
-//! differs: a new signature would hide it.
+//! The thread goes on from the tree in the store only if that is the tree of the last checkpoint, and if no checkpoint of
+//! more entries has left the host. If somebody has changed the tree, or an entry is missing, nothing more is signed, the
+//! log says so each minute, and `rialto audit verify` names what differs: a new signature would hide it.
 
-use std::fs;
-use std::io::Write as _;
+mod folder;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,6 +110,7 @@ impl Checkpoints {
     /// The tree of the last checkpoint.
     fn resumed(&self) -> anyhow::Result<State> {
         let last = self.store.last_audit_checkpoint()?;
+        self.refuse_if_shorter(last.as_ref().map_or(0, |last| last.size))?;
         let Some(last) = last else {
             return Ok(State {
                 tree: Tree::default(),
@@ -149,11 +150,35 @@ impl Checkpoints {
         })
     }
 
+    /// Fail if a checkpoint of more entries has left the host than the last one in the store has. Then the end of the log
+    /// was cut off, or all checkpoints were removed from the store, or an earlier store was restored.
+    fn refuse_if_shorter(&self, size: u64) -> anyhow::Result<()> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        let reading = || format!("reading the checkpoints in {}", folder.display());
+        for outside in folder::sizes_above(folder, size).with_context(reading)? {
+            let note = folder::read(folder, outside).with_context(reading)?;
+            let signed = self.signed_by_us(&note);
+            let is_ours =
+                signed.is_some_and(|found| found.size == outside && found.origin == self.origin);
+            ensure!(
+                !is_ours,
+                "{} has a checkpoint of {outside} entries, and the last one in the store is of {size}: entries that were signed are missing. `rialto audit verify` names them. After a restore, move the checkpoints of more than {size} entries to another folder; nothing more is signed until then",
+                folder.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// A checkpoint, if a key of ours has signed it.
+    fn signed_by_us(&self, note: &str) -> Option<Checkpoint> {
+        let mut keys = std::iter::once(&self.key.public).chain(&self.key.earlier);
+        keys.find_map(|key| Checkpoint::verified(note, key).ok())
+    }
+
     fn verified(&self, note: &str) -> anyhow::Result<Checkpoint> {
-        let keys = std::iter::once(&self.key.public).chain(&self.key.earlier);
-        let outcomes = keys.map(|key| Checkpoint::verified(note, key));
-        let found = outcomes.filter_map(Result::ok).next();
-        let checkpoint = found.context(
+        let checkpoint = self.signed_by_us(note).context(
             "no key of [audit] has signed the last checkpoint in the store: add the key that has to `earlier-keys`",
         )?;
         ensure!(
@@ -265,26 +290,13 @@ fn grown(store: &SqliteStore, tree: &Tree, to: u64) -> anyhow::Result<(Tree, Vec
     Ok((tree, tiles))
 }
 
-/// Write a checkpoint to the folder outside the host. A file that is there stays as it is. Checkpoints are public.
+/// Write a checkpoint to the folder outside the host.
 fn leave(folder: Option<&Path>, checkpoint: Option<&StoredCheckpoint>) -> anyhow::Result<()> {
     let (Some(folder), Some(checkpoint)) = (folder, checkpoint) else {
         return Ok(());
     };
-    let path = folder.join(checkpoint.size.to_string());
-    let written = written(folder, &path, &checkpoint.note);
-    written.with_context(|| format!("writing a checkpoint to {}", path.display()))
-}
-
-fn written(folder: &Path, path: &Path, note: &str) -> std::io::Result<()> {
-    fs::create_dir_all(folder)?;
-    if path.try_exists()? {
-        return Ok(());
-    }
-    let part = path.with_extension("part");
-    let mut file = fs::File::create(&part)?;
-    file.write_all(note.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&part, path)
+    let written = folder::write(folder, checkpoint.size, &checkpoint.note);
+    written.with_context(|| format!("writing a checkpoint to {}", folder.display()))
 }
 
 /// The thread.

@@ -268,3 +268,55 @@ pub(crate) async fn read(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_engine::Timestamp;
+    use rialto_engine::store::AuditEntry;
+    use rialto_store_suite::samples::group;
+
+    fn audited() -> Entry {
+        let group = Group {
+            audit: vec![AuditEntry {
+                at: Timestamp(7),
+                body: "{}".into(),
+            }],
+            ..group(3)
+        };
+        Entry::of(&group, 1, 40).unwrap()
+    }
+
+    /// The parts but the audit log, in which both layouts are the same.
+    fn others(entry: &Entry) -> (Vec<u8>, Vec<u8>) {
+        let form = encoded(entry, Vec::new()).unwrap();
+        (form, entry.history.append_to(Vec::new()).unwrap())
+    }
+
+    #[test]
+    fn entry_of_the_layout_before_has_no_audit() {
+        let entry = audited();
+        let (mut plain, history) = others(&entry);
+        plain.extend(history);
+        let mut bytes = vec![WITHOUT_AUDIT];
+        bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
+        let (read, _) = Entry::decode(1, &bytes).unwrap();
+        assert_eq!(read.audit, Audit::default());
+        assert_eq!(others(&read), others(&entry));
+    }
+
+    #[test]
+    fn entry_keeps_its_audit() {
+        let entry = audited();
+        let (read, _) = Entry::decode(1, &entry.encode().unwrap().bytes).unwrap();
+        assert_eq!((read.audit.first, read.audit.entries.len()), (40, 1));
+        assert_eq!(others(&read), others(&entry));
+    }
+
+    #[test]
+    fn entry_of_an_unknown_layout_is_refused() {
+        let mut bytes = audited().encode().unwrap().bytes;
+        bytes[0] = LAYOUT + 1;
+        assert!(Entry::decode(1, &bytes).is_err());
+    }
+}

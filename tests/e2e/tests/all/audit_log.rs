@@ -526,3 +526,50 @@ async fn host_goes_on_signing_after_a_start_and_stops_when_its_log_was_changed()
             >= 1
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_signs_no_log_that_is_shorter_than_a_checkpoint_outside() {
+    let mut scene = Scene::start().await;
+    committed(&scene.world.pay("1", "USD").await).unwrap();
+    scene.signed().await;
+    let elsewhere = scene.folder().join("elsewhere");
+    let kept = || fs::read_dir(&elsewhere).map_or(0, |files| files.count());
+    until("a checkpoint outside", SOON, async || {
+        Ok((kept() > 0).then_some(()).ok_or(scene.world.host.log()))
+    })
+    .await
+    .unwrap();
+    scene.world.host.kill().unwrap();
+    let state = scene.world.scheme.state();
+    tokio::task::spawn_blocking(move || SqliteStore::open(&state).unwrap().recover().unwrap())
+        .await
+        .unwrap();
+    // A thief changes an entry and removes each signature in the store, so that the host signs the log anew.
+    let mut connection = database(&scene.world.scheme.state()).await;
+    for statement in [
+        "UPDATE audit_entries SET entry = replace(entry, 'done', 'sent')",
+        "DELETE FROM audit_tiles",
+        "DELETE FROM audit_checkpoints",
+    ] {
+        connection.execute(statement).await.unwrap();
+    }
+    connection.close().await.unwrap();
+    let before = kept();
+    scene.world.host.restart().unwrap();
+    until("the alarm", SOON, async || {
+        let log = scene.world.host.log();
+        let is_told = log.contains("entries that were signed are missing");
+        Ok(is_told.then_some(()).ok_or(log))
+    })
+    .await
+    .unwrap();
+    assert_eq!(kept(), before);
+    let said = scene.audit(&["verify", "--json"]);
+    let said: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(said["checkpoints"], 0, "{said}");
+    assert_eq!(said["findings"].as_array().unwrap().len(), 1, "{said}");
+    // An operator who knows of a restore keeps them elsewhere, and the host goes on.
+    fs::rename(&elsewhere, scene.folder().join("before-the-restore")).unwrap();
+    let said = scene.signed().await;
+    assert_eq!(said["findings"], json!([]), "{said}");
+}
