@@ -11,6 +11,7 @@ use wasmtime::ResourceLimiter;
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
+use crate::denials::Denials;
 use crate::release::Release;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
@@ -58,6 +59,8 @@ pub struct Identity {
     pub authority: Option<Arc<ClientAuthority>>,
     /// The audit log, to be read.
     pub audit_log: Arc<dyn AuditLog>,
+    /// Keeps who was refused.
+    pub denials: Arc<dyn Denials>,
 }
 
 /// A part of the message about a component that wants more memory than its limit.

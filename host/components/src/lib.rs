@@ -14,6 +14,7 @@ pub mod bindings;
 pub mod cache;
 pub mod config;
 mod deadline;
+pub mod denials;
 pub mod described;
 pub mod digest;
 pub mod external_calls;

@@ -16,6 +16,7 @@ use wasmtime::component::{Component, InstancePre};
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host as handlers;
+use crate::denials::Denials;
 use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
 use crate::guest::{Guest, Identity, SHORT_OF_MEMORY};
@@ -49,6 +50,7 @@ impl Runtime {
             tls: &self.tls,
             authority: &self.authority,
             audit_log: &self.audit_log,
+            denials: &self.denials,
         };
         let mut members = self.link(spec, &components, &shapes, &wiring, own)?;
         let mut problems = Vec::new();
@@ -158,6 +160,7 @@ struct Own<'a> {
     tls: &'a Arc<dyn TlsFiles>,
     authority: &'a Option<Arc<ClientAuthority>>,
     audit_log: &'a Arc<dyn AuditLog>,
+    denials: &'a Arc<dyn Denials>,
 }
 
 fn member(
@@ -180,6 +183,7 @@ fn member(
         tls: own.tls.clone(),
         authority: own.authority.clone(),
         audit_log: own.audit_log.clone(),
+        denials: own.denials.clone(),
     });
     let has = |interface: &str| shape.exports_host(interface);
     let handlers = Handlers {

@@ -22,6 +22,7 @@ use crate::bindings::exports::rialto::host::http_report_handler as report_handle
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
 use crate::config::{EPOCH_TICK_MS, Metering, PoolSize, engine};
+use crate::denials::{self, Denials};
 use crate::external_calls::{self, Call};
 use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
@@ -76,6 +77,7 @@ pub struct Runtime {
     pub(crate) tls: Arc<dyn TlsFiles>,
     pub(crate) authority: Option<Arc<ClientAuthority>>,
     pub(crate) audit_log: Arc<dyn AuditLog>,
+    pub(crate) denials: Arc<dyn Denials>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -100,6 +102,7 @@ impl Runtime {
             tls: Arc::new(NoTls),
             authority: None,
             audit_log: Arc::new(NoAuditLog),
+            denials: denials::none(),
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -143,6 +146,13 @@ impl Runtime {
     #[must_use]
     pub fn with_audit_log(mut self, audit_log: Arc<dyn AuditLog>) -> Self {
         self.audit_log = audit_log;
+        self
+    }
+
+    /// With what keeps who was refused, for releases that are prepared from now on.
+    #[must_use]
+    pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
+        self.denials = denials;
         self
     }
 

@@ -62,6 +62,12 @@ impl Named {
     }
 }
 
+/// Whether a request names a confirmation.
+pub(crate) fn is_named(head: &Parts) -> bool {
+    let named = head.extensions.get::<Named>();
+    named.is_some_and(|Named(value)| value.is_some())
+}
+
 /// Whether a request must be confirmed: one that changes something, and that the document gives to who approves alone. What
 /// a maker may send too, such as the end of a stolen credential, is urgent.
 #[must_use]

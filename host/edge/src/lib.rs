@@ -12,6 +12,7 @@ pub mod body;
 pub mod confirmation;
 pub mod contained;
 mod credentials;
+pub mod denied;
 mod documents;
 pub mod exporter;
 pub mod following;

@@ -24,6 +24,12 @@ impl PeerAddress {
         let nobody = Self(Ipv4Addr::UNSPECIFIED.into());
         extensions.get().copied().unwrap_or(nobody)
     }
+
+    /// Its name among all clients.
+    #[must_use]
+    pub fn client(self) -> Client {
+        Client(format!("address {}", self.0).into())
+    }
 }
 
 /// The shares of all peers, with a maximum for each.
@@ -78,7 +84,7 @@ impl Peer {
     /// The peer's name among all clients.
     #[must_use]
     pub fn client(&self) -> Client {
-        Client(format!("address {}", self.address()).into())
+        PeerAddress(self.address()).client()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Listeners: they accept connections within limits, serve HTTP/1.1 with or without TLS, and stop gracefully.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use rialto_components::denials::{self, Denials};
 use rialto_tls::{ListenerTls, TlsStream};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::answer_tracking::{TrackedBody, TrackedStream, UnwrittenAnswers};
 use crate::authentication::Certified;
 use crate::contained;
+use crate::denied;
 use crate::pace::{Pace, Paced};
 use crate::peers::{Client, Peer, PeerAddress, Peers};
 
@@ -55,6 +58,7 @@ pub struct Listener {
     listener: TcpListener,
     address: SocketAddr,
     limits: ServerLimits,
+    denials: Arc<dyn Denials>,
 }
 
 impl Listener {
@@ -68,7 +72,15 @@ impl Listener {
             address: listener.local_addr()?,
             listener,
             limits,
+            denials: denials::none(),
         })
+    }
+
+    /// Keep whose certificates are refused. Without this, nobody keeps it.
+    #[must_use]
+    pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
+        self.denials = denials;
+        self
     }
 
     /// The bound address.
@@ -112,7 +124,8 @@ impl Listener {
                 let Some(tls) = tls else {
                     return connection.serve(stream, None).await;
                 };
-                if let Some((stream, certified)) = handshake(&tls, stream, stopping).await {
+                let shaken = handshake(&tls, stream, &connection.admitted, stopping).await;
+                if let Some((stream, certified)) = shaken {
                     connection.serve(stream, certified).await;
                 }
             });
@@ -129,6 +142,7 @@ impl Listener {
             peers: Peers::new(self.limits.connections_per_peer_max),
             pace: self.limits.pace,
             listener: self.listener,
+            denials: self.denials,
         }
     }
 }
@@ -184,6 +198,7 @@ impl<S> Connection<S> {
 async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
     tls: &Arc<ListenerTls>,
     stream: S,
+    admitted: &Admitted,
     mut stopping: watch::Receiver<bool>,
 ) -> Option<(TlsStream<S>, Option<Certified>)> {
     let accepted = tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream));
@@ -197,7 +212,7 @@ async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
             Some((stream, certified))
         }
         Ok(Err(error)) => {
-            tracing::debug!(%error, "a client's TLS handshake failed");
+            admitted.handshake_failed(&error);
             None
         }
         Err(_) => {
@@ -213,6 +228,7 @@ pub struct Accepting {
     slots: Arc<Semaphore>,
     peers: Peers,
     pace: Pace,
+    denials: Arc<dyn Denials>,
 }
 
 /// Counts an accepted connection until it is dropped.
@@ -220,6 +236,7 @@ pub struct Accepting {
 pub struct Admitted {
     _slot: OwnedSemaphorePermit,
     peer: Peer,
+    denials: Arc<dyn Denials>,
 }
 
 impl Admitted {
@@ -233,6 +250,12 @@ impl Admitted {
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.peer.address()
+    }
+
+    /// Tell that its TLS handshake has failed.
+    pub fn handshake_failed(&self, error: &io::Error) {
+        tracing::debug!(%error, "a client's TLS handshake failed");
+        denied::in_handshake(&*self.denials, &self.client(), error);
     }
 }
 
@@ -264,7 +287,11 @@ impl Accepting {
             // A connection beyond its peer's bound is closed at once; an answer would cost more.
             let Some(peer) = peer else { continue };
             let _ = stream.set_nodelay(true);
-            let admitted = Admitted { _slot: slot, peer };
+            let admitted = Admitted {
+                _slot: slot,
+                peer,
+                denials: self.denials.clone(),
+            };
             return Some((Paced::new(stream, self.pace), admitted));
         }
     }

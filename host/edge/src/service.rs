@@ -18,6 +18,7 @@ use http::{Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use rialto_components::Runtime;
+use rialto_components::denials::{self, Denials};
 use rialto_components::http as wit;
 use rialto_components::http::ViolationKind;
 use rialto_components::runtime::{Argument, ReleaseChanged};
@@ -35,6 +36,7 @@ use crate::authorization::{Authorizer, Question, authorized};
 use crate::body::{Inbound, Memory, MemoryPermit, too_large};
 use crate::confirmation::{self, Confirmations};
 use crate::credentials::{self, Presented};
+use crate::denied;
 use crate::found::FoundApis;
 use crate::pace::Pace;
 use crate::peers::{Client, PeerAddress};
@@ -97,6 +99,8 @@ pub struct Service {
     authorizer: Option<Arc<dyn Authorizer>>,
     /// Knows what operators have confirmed.
     confirmations: Option<Arc<dyn Confirmations>>,
+    /// Keeps who was refused, for the audit log.
+    denials: Arc<dyn Denials>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: ServiceLimits,
@@ -126,6 +130,7 @@ impl Service {
             revocations: None,
             authorizer: None,
             confirmations: None,
+            denials: denials::none(),
             metrics,
             spans,
             limits,
@@ -176,6 +181,13 @@ impl Service {
     #[must_use]
     pub fn with_confirmations(mut self, confirmations: Arc<dyn Confirmations>) -> Self {
         self.confirmations = Some(confirmations);
+        self
+    }
+
+    /// Keep who was refused for what they are, with their requests. Without this, nobody keeps it.
+    #[must_use]
+    pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
+        self.denials = denials;
         self
     }
 
@@ -246,7 +258,14 @@ impl Service {
                 let id = request.operation_id.clone();
                 let trace = span.as_ref().map(|span| span.trace);
                 let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
-                (id, self.turn(&api, head, request, permit, trace).await)
+                let response = self.turn(&api, head, request, permit, trace).await;
+                let operator = head.extensions.get();
+                let operator = operator.map(|KnownOperator(operator)| operator);
+                let answered = (&*served.component, response.status().as_u16());
+                if let Some(denial) = denied::by_component(head, operator, answered) {
+                    self.denials.keep(denial);
+                }
+                (id, response)
             }
             Err(refusal) => {
                 let response = self.refuse(served, head, refusal).await;

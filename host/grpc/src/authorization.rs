@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use http::Request;
+use hyper::body::Incoming;
+use rialto_components::denials::Denial;
+use rialto_edge::{PeerAddress, denied};
 use rialto_engine::Name;
 
 /// The permission that a request needs.
@@ -24,3 +28,16 @@ pub enum Denied {
 
 /// Decides by the value of the header `authorization`. Returns the client's name.
 pub type Authorizer = Arc<dyn Fn(Option<&str>, Permission) -> Result<Name, Denied> + Send + Sync>;
+
+/// What the audit log is to have of a refused request.
+pub(crate) fn denial(request: &Request<Incoming>, refused: &Denied) -> Denial {
+    let client = PeerAddress::of(request.extensions()).client();
+    let about = format!("gRPC {}", request.uri().path());
+    match refused {
+        Denied::Unknown(why) => denied::unproven(&client, about, why.clone()),
+        Denied::Lacks(why) => Denial {
+            action: denied::AUTHORIZATION.to_owned(),
+            ..denied::unproven(&client, about, why.clone())
+        },
+    }
+}

@@ -119,7 +119,7 @@ async fn connected(
     };
     match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
         Ok(Ok((stream, _))) => connection.serve(stream).await,
-        Ok(Err(error)) => tracing::debug!(%error, "a client's TLS handshake failed"),
+        Ok(Err(error)) => connection.admitted.handshake_failed(&error),
         Err(_) => tracing::debug!("a client's TLS handshake did not end in time"),
     }
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use rialto_components::denials::{self, Denials};
 use rialto_edge::pace::PacedBody;
 use rialto_edge::peers::Shares;
 use rialto_edge::spans::{Open, begun_by};
@@ -23,7 +24,7 @@ use tower::{Service as _, ServiceExt as _, service_fn};
 use tracing::Instrument as _;
 
 use crate::answer;
-use crate::authorization::{Authorizer, Permission};
+use crate::authorization::{Authorizer, Permission, denial};
 use crate::body::{Measured, SharedPermit, Stopped};
 use crate::calls::{Boxed, Calls, Reflection, Served};
 use crate::codec::BytesCodec;
@@ -68,6 +69,8 @@ pub struct Service {
     authorizer: Authorizer,
     /// Whether reflection needs no token.
     open_reflection: bool,
+    /// Keeps who was refused, for the audit log.
+    denials: Arc<dyn Denials>,
     metrics: Arc<Metrics>,
     spans: Option<Spans>,
     limits: Limits,
@@ -102,6 +105,7 @@ impl Service {
             turns: Turns { engine, calls },
             authorizer,
             open_reflection: false,
+            denials: denials::none(),
             metrics,
             spans,
             limits,
@@ -119,6 +123,13 @@ impl Service {
     #[must_use]
     pub fn with_readiness(mut self, ready: watch::Receiver<bool>) -> Self {
         self.health = self.health.with_readiness(ready);
+        self
+    }
+
+    /// Keep who was refused. Without this, nobody keeps it.
+    #[must_use]
+    pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
+        self.denials = denials;
         self
     }
 
@@ -150,6 +161,7 @@ impl Service {
             match (self.authorizer)(shown, permission) {
                 Ok(name) => asker = name,
                 Err(denied) => {
+                    self.denials.keep(denial(&request, &denied));
                     let status = answer::denied(denied);
                     self.count(&to, status.code());
                     return status.into_http();

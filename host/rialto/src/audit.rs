@@ -1,8 +1,8 @@
 //! The audit log: the actions of operators in the host's own API, with person, time and outcome, refused ones
 //! included. An entry is on disk before its action begins, so that no change is without an entry.
 //!
-//! A request without a token leaves no entry, because strangers could fill the disk. For the same reason the entries of
-//! refused sign-ins have a bounded rate.
+//! Strangers could fill the disk with refused requests: those without a token are counted ([`crate::denials`]), and the
+//! entries of refused sign-ins have a bounded rate.
 //!
 //! Each entry is in a table for people, and in the log that cannot be changed unseen ([`rialto_audit`]): there its
 //! beginning and its outcome are two entries, because what is in that log stays as it is.

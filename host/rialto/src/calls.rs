@@ -108,6 +108,7 @@ pub fn service(
         limits,
         stop,
     );
+    let service = service.with_denials(shared.denials.clone());
     service.with_open_reflection(listener.reflection == Some(Audience::Open))
 }
 

@@ -39,6 +39,7 @@ use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
 use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
+use crate::denials::BoundedDenials;
 use crate::disk::{self, Disk};
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
@@ -114,6 +115,8 @@ pub struct Shared {
     /// Permits for changes of operators. They are separate, so that a release that is being prepared blocks no
     /// reads.
     pub changes: Arc<Semaphore>,
+    /// Refusals that are to be in the audit log.
+    pub denials: Arc<BoundedDenials>,
     /// The last refusals of clients' requests.
     pub refusals: Arc<Refusals>,
     /// The access tokens of clients.
@@ -180,6 +183,8 @@ impl Host {
         let reader = AuditReader::new(store.clone(), AuditKey::all(audit_key.as_ref()));
         let runtime = runtime.with_authority(authority);
         let runtime = runtime.with_audit_log(Arc::new(reader));
+        let denials = Arc::new(BoundedDenials::new(clock.clone()));
+        let runtime = runtime.with_denials(denials.clone());
         let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
@@ -262,6 +267,7 @@ impl Host {
             bodies,
             reads: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
             changes: Arc::new(Semaphore::new(OPERATORS_AT_A_TIME)),
+            denials,
             refusals: Arc::default(),
             tokens: Arc::default(),
             sources: Arc::default(),
@@ -285,6 +291,8 @@ impl Host {
         handle.spawn(telling.follow(stop.subscribe()));
         handle.spawn(access.follow(stop.subscribe()));
         clients::follow(&shared, handle, &stop);
+        let denials = shared.denials.clone();
+        handle.spawn(denials.follow(shared.engine.clone(), stop.subscribe()));
         keys.watch(handle, stop.subscribe());
         tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
@@ -347,6 +355,8 @@ impl Host {
         for server in self.servers.drain(..) {
             let _ = self.handle.block_on(server);
         }
+        // No client is refused any more, and the committer still writes.
+        self.shared.denials.write(&self.shared.engine, true);
         if let Some(thread) = self.archiver_thread.take() {
             thread.stop();
         }
@@ -384,6 +394,7 @@ impl Host {
                 .handle
                 .block_on(Listener::bind(address, limits.clone()))
                 .with_context(|| format!("listening on {address} for `{name}`"))?;
+            let bound = bound.with_denials(self.shared.denials.clone());
             self.addresses.insert(name.to_string(), bound.address());
             let tls = self.tls.listeners.get(name.as_str()).cloned();
             let server = if name.as_str() == OPERATORS {
@@ -423,6 +434,7 @@ impl Host {
         let bound = Listener::bind(address, limits.clone());
         let bound = self.handle.block_on(bound);
         let bound = bound.with_context(|| format!("listening on {address} for `{GRPC}`"))?;
+        let bound = bound.with_denials(self.shared.denials.clone());
         self.addresses.insert(GRPC.to_owned(), bound.address());
         let tls = self.tls.listeners.get(GRPC).cloned();
         let (ready, following) = ops::health::followed(self.shared.clone(), self.stop.subscribe());
@@ -450,6 +462,7 @@ impl Host {
         .with_tokens(shared.tokens.clone())
         .with_sources(shared.sources.clone())
         .with_revocations(shared.revocations.clone())
+        .with_denials(shared.denials.clone())
         .with_authorizer(Arc::new(CurrentAuthorizer::new(
             shared.engine.clone(),
             shared.runtime.clone(),

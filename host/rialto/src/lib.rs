@@ -23,6 +23,7 @@ pub mod client;
 pub mod clients;
 pub mod configuration;
 pub mod credentials;
+pub mod denials;
 pub mod disk;
 mod dumps;
 pub mod host;

@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
 use crate::authorities::Authorities;
@@ -158,6 +158,19 @@ impl ListenerTls {
             None => Err(Unproven::Untrusted),
         }
     }
+}
+
+/// Why a client's certificate was refused in a handshake, in words; none if the handshake has failed otherwise.
+#[must_use]
+pub fn refused_certificate(error: &io::Error) -> Option<String> {
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let is_about_it = matches!(
+        error,
+        rustls::Error::InvalidCertificate(_)
+            | rustls::Error::InvalidCertRevocationList(_)
+            | rustls::Error::NoCertificatesPresented
+    );
+    is_about_it.then(|| error.to_string())
 }
 
 impl Loaded {

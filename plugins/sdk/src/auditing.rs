@@ -68,6 +68,36 @@ impl Audited {
     }
 }
 
+/// Somebody who was refused, because they have not proven who they are or may not do what they want.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused<'a> {
+    /// What was refused, as [`Audited::action`].
+    pub action: &'static str,
+    /// Who it was, as far as known. Refusals are counted by it.
+    pub source: &'a str,
+    /// What they wanted, such as `POST /accounts`.
+    pub about: &'a str,
+    /// Why they were refused, for people.
+    pub why: &'a str,
+}
+
+impl Refused<'_> {
+    /// Keep it. The host bounds how many of a source have entries of their own. Texts that are too long are cut.
+    pub fn write(&self) {
+        let source = if self.source.is_empty() {
+            "unknown"
+        } else {
+            self.source
+        };
+        host::write_refusal(&host::Refusal {
+            action: self.action.to_owned(),
+            source: cut(source, ABOUT_BYTES_MAX).to_owned(),
+            about: cut(self.about, ABOUT_BYTES_MAX).to_owned(),
+            note: cut(self.why, NOTE_BYTES_MAX).to_owned(),
+        });
+    }
+}
+
 /// Details as JSON, or their length if they are too long.
 fn fitting(details: &Value) -> String {
     let text = details.to_string();

@@ -170,6 +170,17 @@ impl RunningHost {
         Ok(())
     }
 
+    /// Stop it as a service manager does (SIGTERM), and wait until it has ended.
+    ///
+    /// # Errors
+    /// When the system refuses, or the host ends with an error.
+    pub fn stop(&mut self) -> anyhow::Result<()> {
+        self.terminate()?;
+        let status = self.child.wait().context("waiting for the host's end")?;
+        anyhow::ensure!(status.success(), "the host ended with {status}");
+        Ok(())
+    }
+
     /// Kill it if it runs, and start it again on the same store.
     ///
     /// # Errors

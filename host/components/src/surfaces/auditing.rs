@@ -6,7 +6,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::interrupt;
-use crate::bindings::rialto::host::auditing::{Entry as Wanted, Host, Outcome};
+use crate::bindings::rialto::host::auditing::{Entry as Wanted, Host, Outcome, Refusal};
+use crate::denials::Denial;
 use crate::guest::Guest;
 use crate::http::{Caller, Request};
 
@@ -42,6 +43,25 @@ impl Host for Guest {
             ..written
         };
         append(self.turn()?, &body)
+    }
+
+    fn write_refusal(&mut self, refusal: Refusal) -> wasmtime::Result<()> {
+        let trace = self.turn()?.trace().to_string();
+        let writer = &self.identity.name;
+        let fits = refusal_fits(&refusal);
+        fits.map_err(|why| wasmtime::format_err!("`{writer}` keeps a refusal {why}"))?;
+        let active = self.active.as_ref();
+        let actor = active.and_then(|active| active.actor.as_ref());
+        self.identity.denials.keep(Denial {
+            action: refusal.action,
+            kind: actor.map_or(ActorKind::Client, |actor| actor.kind),
+            source: refusal.source,
+            about: refusal.about,
+            why: refusal.note,
+            writer: writer.to_string(),
+            trace,
+        });
+        Ok(())
     }
 }
 
@@ -117,24 +137,53 @@ fn append(turn: &mut Turn, entry: &Entry) -> wasmtime::Result<()> {
     interrupt(turn.audit(body))
 }
 
-/// The details of an entry; an error says what is wrong with it.
-fn checked(entry: &Wanted) -> Result<Option<Value>, String> {
+/// Whether an entry's action and texts are as the contract wants them; an error says what is not.
+fn texts_fit(action: &str, texts: &[(&str, &str, usize)]) -> Result<(), String> {
     let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b);
-    let action = &entry.action;
     if !(1..=ACTION_BYTES_MAX).contains(&action.len()) || !action.bytes().all(is_part) {
         return Err(format!("with the action {action:?}"));
     }
-    for (name, text, most) in [
-        ("about", &entry.about, ABOUT_BYTES_MAX),
-        ("note", &entry.note, NOTE_BYTES_MAX),
-    ] {
-        if text.len() > most {
+    for (name, text, most) in texts {
+        if text.len() > *most {
+            let bytes = text.len();
             return Err(format!(
-                "whose `{name}` has {} bytes; at most {most} are allowed",
-                text.len()
+                "whose `{name}` has {bytes} bytes; at most {most} are allowed"
             ));
         }
     }
+    Ok(())
+}
+
+fn refusal_fits(refusal: &Refusal) -> Result<(), String> {
+    let Refusal {
+        action,
+        source,
+        about,
+        note,
+    } = refusal;
+    texts_fit(
+        action,
+        &[
+            ("source", source, ABOUT_BYTES_MAX),
+            ("about", about, ABOUT_BYTES_MAX),
+            ("note", note, NOTE_BYTES_MAX),
+        ],
+    )?;
+    if source.is_empty() {
+        return Err("without a `source`".to_owned());
+    }
+    Ok(())
+}
+
+/// The details of an entry; an error says what is wrong with it.
+fn checked(entry: &Wanted) -> Result<Option<Value>, String> {
+    texts_fit(
+        &entry.action,
+        &[
+            ("about", &entry.about, ABOUT_BYTES_MAX),
+            ("note", &entry.note, NOTE_BYTES_MAX),
+        ],
+    )?;
     let Some(details) = &entry.details else {
         return Ok(None);
     };

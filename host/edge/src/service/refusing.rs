@@ -13,11 +13,12 @@ use rialto_components::http::ViolationKind;
 use rialto_engine::fatal;
 use rialto_openapi::head;
 
-use super::Service;
+use super::{KnownOperator, Service};
 use crate::api::Served;
 use crate::authentication::{Refusal, RefusalStatus, challenge};
 use crate::refusals::{Refused, is_of_the_request};
 use crate::violation::violation;
+use crate::{confirmation, denied};
 
 /// How long a refusal waits for its wording.
 const WORDED_WITHIN: Duration = Duration::from_secs(2);
@@ -55,6 +56,17 @@ impl Service {
     ) -> Response<Full<Bytes>> {
         let Refusal { violation, status } = refusal.into();
         let kept = is_of_the_request(violation.kind).then(|| violation.clone());
+        let operator = head
+            .extensions
+            .get()
+            .map(|KnownOperator(operator)| operator);
+        let is_first_step =
+            matches!(status, RefusalStatus::Unconfirmed) && !confirmation::is_named(head);
+        if !is_first_step
+            && let Some(denial) = denied::of_request(head, operator, &status, &violation.detail)
+        {
+            self.denials.keep(denial);
+        }
         let response = match status {
             RefusalStatus::Forbidden => forbidden("role-missing", &violation.detail),
             RefusalStatus::Unconfirmed => forbidden("confirmation-required", &violation.detail),

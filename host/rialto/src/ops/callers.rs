@@ -4,8 +4,12 @@
 //! with every page's requests, so a request that may change something must come from a page of this host.
 
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use axum::response::{IntoResponse, Response};
+
+use rialto_components::denials::Denials as _;
+use rialto_edge::denied;
 
 use super::cookies;
 use super::problem::{Kind, Problem};
@@ -69,17 +73,29 @@ fn is_of_this_origin(headers: &HeaderMap, address: &str) -> bool {
 }
 
 impl NoCaller {
+    /// Keep for the audit log that a request was refused. Not if it only leads to a sign-in.
+    pub fn keep(&self, shared: &Shared, head: &Parts) {
+        let why = match self {
+            Self::Unknown => "no operator's token or session",
+            Self::Foreign => "a session, and a page of another origin may have sent it",
+        };
+        let client = denied::client_of(head);
+        let denial = denied::unproven(&client, denied::about(head), why.to_owned());
+        shared.denials.keep(denial);
+    }
+
     /// The answer to a request that may be a browser's for a page: that leads to a sign-in, and back.
-    pub fn of_page(self, shared: &Shared, request: &Request) -> Response {
+    pub fn of_page(self, shared: &Shared, request: Request) -> Response {
         let is_page = matches!(self, Self::Unknown)
             && request.method() == Method::GET
             && shared.sign_in.is_some()
             && wants_page(request.headers());
         if is_page {
-            sign_in_for(request.uri().path())
-        } else {
-            self.into_response()
+            return sign_in_for(request.uri().path());
         }
+        let (head, _) = request.into_parts();
+        self.keep(shared, &head);
+        self.into_response()
     }
 }
 

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -31,6 +32,8 @@ use axum::routing::MethodRouter;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Body as _;
+use rialto_components::denials::Denials as _;
+use rialto_edge::denied;
 use rialto_edge::pace::PacedBody;
 use rialto_edge::{Served, Service};
 use rialto_manifest::operator::Role;
@@ -212,7 +215,11 @@ pub async fn answer(
     if apis.serves(request.uri().path()) {
         let caller = match caller_of(&shared, request.method(), request.headers()) {
             Ok(caller) => caller,
-            Err(refusal) => return refusal.into_response(),
+            Err(refusal) => {
+                let (head, _) = request.into_parts();
+                refusal.keep(&shared, &head);
+                return refusal.into_response();
+            }
         };
         let (head, body) = request.into_parts();
         if let Some(taken) = apis.other_media_type(&head).filter(|_| has_body) {
@@ -241,7 +248,7 @@ pub async fn answer(
 async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Response {
     let caller = match caller_of(&shared, request.method(), request.headers()) {
         Ok(caller) => caller,
-        Err(refusal) => return refusal.of_page(&shared, &request),
+        Err(refusal) => return refusal.of_page(&shared, request),
     };
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let role = role_for(&method, &path);
@@ -254,8 +261,11 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
             role.name(),
             caller.name
         );
-        let problem = Problem::new(Kind::RoleMissing, detail);
+        let problem = Problem::new(Kind::RoleMissing, detail.clone());
         if role == Role::Reader {
+            let about = format!("{method} {path}");
+            let denial = denied::not_allowed(&caller.person, about, detail);
+            shared.denials.keep(denial);
             return problem.into_response();
         }
         let changes = shared.changes.clone();
@@ -303,17 +313,21 @@ fn restrain(headers: &mut HeaderMap) {
 
 /// The metrics, for everybody. The names of destinations are only for readers, unless the operator's document
 /// shows them to everybody.
-async fn metrics(State(shared): Host, headers: HeaderMap) -> Response {
+async fn metrics(State(shared): Host, head: Parts) -> Response {
+    let headers = &head.headers;
     let named = if headers.contains_key(header::AUTHORIZATION) {
-        match caller_of(&shared, &Method::GET, &headers) {
+        match caller_of(&shared, &Method::GET, headers) {
             Ok(caller) => caller.has(Role::Reader),
-            Err(refusal) => return refusal.into_response(),
+            Err(refusal) => {
+                refusal.keep(&shared, &head);
+                return refusal.into_response();
+            }
         }
     } else {
         shared.open_metrics
     };
     let text = shared.metrics.render(named);
-    let (media_type, text) = if wants_text_format(&headers) {
+    let (media_type, text) = if wants_text_format(headers) {
         let media_type = "text/plain; version=0.0.4; charset=utf-8";
         (media_type, in_text_format(&text))
     } else {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::bindings::rialto::host::audit_log::{Filter, Page, Proof};
+use crate::bindings::rialto::host::audit_log::{Filter, Proof, StoredEntry};
 use crate::bindings::rialto::host::auditing::{Entry, Outcome};
 use crate::world::World;
 
@@ -15,6 +15,8 @@ use crate::world::World;
 const TEXT_BYTES_MAX: usize = 512;
 /// How many entries a page has if the query does not say.
 const LIMIT: u32 = 100;
+/// How often the host is asked for one page, at most. Each time it looks at a bounded number of entries.
+const LOOKS_MAX: u32 = 8;
 
 /// What is searched for. All conditions hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,15 +85,10 @@ struct Found {
 /// When the query has no bounds, or the log cannot be read.
 pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> {
     let filter = filter(query)?;
-    let limit = query.limit.unwrap_or(LIMIT);
-    let page = world.search(&filter, query.cursor.unwrap_or(0), limit);
-    let page = page.map_err(|why| {
-        Problem::new(
-            Kind::Overloaded,
-            format!("the audit log cannot be read: {why}"),
-        )
+    let found = find(world, query, &filter).map_err(|why| {
+        let detail = format!("the audit log cannot be read: {why}");
+        Problem::new(Kind::Overloaded, detail)
     })?;
-    let found = shown(page, query);
     let details = json!({ "query": query, "entries": found.items.len() });
     world.write(&Entry {
         action: "audit.read".to_owned(),
@@ -101,6 +98,33 @@ pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> 
         details: Some(details.to_string()),
     });
     Ok(Answer::json(200, &found).with("cache-control", "no-store"))
+}
+
+/// What a query finds. The host finds texts, also where they stand in other members, so it is asked again until the page is
+/// full; but not too often in one turn.
+fn find(world: &mut impl World, query: &Query, filter: &Filter) -> Result<Found, String> {
+    let limit = query.limit.unwrap_or(LIMIT);
+    let mut items = Vec::new();
+    let mut first = query.cursor.unwrap_or(0);
+    let mut looks = 0;
+    loop {
+        let missing = limit.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
+        let page = world.search(filter, first, missing)?;
+        items.extend(shown(page.entries, query));
+        looks += 1;
+        let is_full = items.len() as u64 >= u64::from(limit) || looks >= LOOKS_MAX;
+        match page.next {
+            Some(next) if !is_full => first = next,
+            next => {
+                return Ok(Found {
+                    items,
+                    next_cursor: next.map(|next| next.to_string()),
+                    size: page.size,
+                    checkpoint: page.checkpoint,
+                });
+            }
+        }
+    }
 }
 
 /// Write that somebody without the role wanted to read.
@@ -186,10 +210,10 @@ fn is_wanted(entry: &str, query: &Query) -> bool {
         .all(|(wanted, found)| wanted.as_ref().is_none_or(|wanted| wanted == found))
 }
 
-fn shown(page: Page, query: &Query) -> Found {
-    let entries = page.entries.into_iter();
+fn shown(entries: Vec<StoredEntry>, query: &Query) -> impl Iterator<Item = Shown> {
+    let entries = entries.into_iter();
     let wanted = entries.filter(|stored| is_wanted(&stored.entry, query));
-    let entries = wanted.map(|stored| {
+    wanted.map(|stored| {
         let (entry, text) = match serde_json::from_str::<Box<RawValue>>(&stored.entry) {
             Ok(entry) => (Some(entry), None),
             Err(_) => (None, Some(stored.entry)),
@@ -205,11 +229,5 @@ fn shown(page: Page, query: &Query) -> Found {
             text,
             path: stored.path,
         }
-    });
-    Found {
-        items: entries.collect(),
-        next_cursor: page.next.map(|next| next.to_string()),
-        size: page.size,
-        checkpoint: page.checkpoint,
-    }
+    })
 }

@@ -48,9 +48,14 @@ impl World for Fake {
     }
     fn search(&mut self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String> {
         self.asked.push((filter.clone(), first, limit));
+        let from = self.stored.iter().filter(|stored| stored.index >= first);
+        let entries: Vec<_> = from.take(limit as usize).cloned().collect();
+        let is_full = entries.len() == limit as usize;
+        let last = entries.last().filter(|_| is_full);
         Ok(Page {
-            entries: self.stored.clone(),
-            next: Some(7),
+            // The host looks at the entries before this one at a time.
+            next: last.map(|last| last.index + 1).or((first < 7).then_some(7)),
+            entries,
             size: 20,
             checkpoint: Some("note".to_owned()),
         })
@@ -296,9 +301,12 @@ fn searches_have_bounds_and_an_entry() {
             { "index": 3, "proof": "VERIFIED", "entry": { "a": 2, "b": 1 } },
             { "index": 4, "proof": "CHANGED", "text": "{" },
         ],
-        "nextCursor": "7", "size": 20, "checkpoint": "note",
+        "size": 20, "checkpoint": "note",
     });
     assert_eq!(body, expected);
+    // It goes on until the page is full or all is looked at.
+    let (_, first, limit) = fake.asked.pop().unwrap();
+    assert_eq!((first, limit), (7, 3));
     let (filter, first, limit) = fake.asked.pop().unwrap();
     assert_eq!(
         (filter.since, filter.until, first, limit),
@@ -334,6 +342,11 @@ fn searches_have_bounds_and_an_entry() {
     );
     let items = body["items"].as_array().unwrap();
     assert_eq!((items.len(), &items[0]["index"]), (1, &3.into()));
+    // Such texts fill no page.
+    let query = json!({ "about": "y", "limit": 1 });
+    let (_, body) = fake.asks("rita", "searchAuditLog", &query);
+    assert_eq!(body["items"][0]["index"], 4, "{body}");
+    assert_eq!(body["nextCursor"], "5", "{body}");
     fake.written.clear();
     // Who may not read leaves an entry too.
     assert_eq!(

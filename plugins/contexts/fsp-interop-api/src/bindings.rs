@@ -23,6 +23,7 @@ wit_bindgen::generate!({
         "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
         "rialto:host/http@0.1.0": rialto_sdk::bindings::rialto::host::http,
         "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
+        "rialto:host/auditing@0.1.0": rialto_sdk::bindings::rialto::host::auditing,
         "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
         "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
         "rialto:host/random@0.1.0": rialto_sdk::bindings::rialto::host::random,

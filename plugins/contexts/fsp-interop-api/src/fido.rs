@@ -64,27 +64,29 @@ struct AskedUser {
 }
 
 /// Answers a request, whose header section is `headers`.
+///
+/// # Errors
+/// Why it is refused.
 pub fn answer(
     request: &Request,
     headers: &str,
     judge: Judge<'_>,
     is_participant: impl FnOnce(&str) -> bool,
     registrar: &impl Registrar,
-) -> Response {
-    match register(request, headers, judge, is_participant, registrar) {
-        Ok((status, body)) => Response {
-            status,
-            headers: vec![
-                json_type(),
-                ("cache-control".to_owned(), "no-store".to_owned()),
-            ],
-            body: Some(body.to_string()),
-        },
-        Err(error) => refusal::refuse(json_type(), &error),
-    }
+) -> Result<Response, ErrorInformation> {
+    let (status, body) = register(request, headers, judge, is_participant, registrar)?;
+    Ok(Response {
+        status,
+        headers: vec![
+            json_type(),
+            ("cache-control".to_owned(), "no-store".to_owned()),
+        ],
+        body: Some(body.to_string()),
+    })
 }
 
-fn json_type() -> (String, String) {
+/// The header of answers.
+pub(crate) fn json_type() -> (String, String) {
     ("content-type".to_owned(), refusal::JSON.to_owned())
 }
 

@@ -12,6 +12,8 @@ use crate::jws::{HostKeys, Judge};
 use crate::remembered::Once;
 use crate::settings::Settings;
 use crate::{document, fido, inbound, refusal, remembered, signers, usual};
+use rialto_sdk::auditing::Refused;
+use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::bindings::rialto::host::{clock, configuration};
 use rialto_sdk::documents::HostStore;
 use rialto_sdk::headers::{first, of_list};
@@ -21,6 +23,9 @@ use rialto_sdk::scheme::{scheme, settings};
 rialto_sdk::judges_settings!(settings_handler, Component, by signers::judge);
 rialto_sdk::describes_settings!(configuration_schema, Component, version 1, "../settings.schema.json");
 
+/// The code of a signature that does not hold.
+const SIGNATURE_REFUSED: &str = "3105";
+
 /// Asks Transfers, in the same turn.
 #[derive(Debug)]
 struct AskTransfers;
@@ -28,6 +33,47 @@ struct AskTransfers;
 impl inbound::Taken for AskTransfers {
     fn hash(&self, transfer_id: &str, payee_fsp: &str) -> Option<String> {
         get_fulfilment_hash(transfer_id, payee_fsp)
+    }
+}
+
+/// Who sends a request, for the audit log.
+struct Sender {
+    /// The proven name, or else the one that the message claims.
+    name: String,
+    /// The method and the path.
+    wants: String,
+    /// Whether the message claims another name than the proven one.
+    is_another: bool,
+}
+
+impl Sender {
+    fn of(request: &Request, headers: &str) -> Self {
+        let claimed = first(headers, "fspiop-source").unwrap_or_default();
+        let proven = request.caller.as_ref().map(|caller| &*caller.name);
+        Self {
+            name: proven.unwrap_or(claimed).to_owned(),
+            wants: format!("{} {}", request.method, request.path),
+            is_another: inbound::is_its_sender(request, claimed).is_err(),
+        }
+    }
+
+    /// Refuses the request. The audit log has it if the sender is not who the message says.
+    fn refuse(&self, error_type: (String, String), error: &ErrorInformation) -> Response {
+        let action = match (self.is_another, &*error.code) {
+            (true, _) => Some("sender.refused"),
+            (false, SIGNATURE_REFUSED) => Some("signature.refused"),
+            _ => None,
+        };
+        if let Some(action) = action {
+            let refused = Refused {
+                action,
+                source: &self.name,
+                about: &self.wants,
+                why: &error.description,
+            };
+            refused.write();
+        }
+        refusal::refuse(error_type, error)
     }
 }
 
@@ -47,6 +93,7 @@ impl Guest for Component {
         let is_participant = |fsp: &str| {
             remembered::is_participant(fsp, || get_participant_callback_info(fsp).is_some())
         };
+        let sender = Sender::of(&request, &headers);
         if request.operation_id == fido::OPERATION {
             let judge = Judge {
                 keys: &HostKeys,
@@ -54,13 +101,9 @@ impl Guest for Component {
                 settings,
                 now: clock::now(),
             };
-            return fido::answer(
-                &request,
-                &headers,
-                judge,
-                is_participant,
-                &fido::SecurityCrypto,
-            );
+            let registrar = &fido::SecurityCrypto;
+            let answer = fido::answer(&request, &headers, judge, is_participant, registrar);
+            return answer.unwrap_or_else(|error| sender.refuse(fido::json_type(), &error));
         }
         let usual = usual::headers(&headers, settings, |_| false);
         let seen = usual.as_deref().unwrap_or(&headers);
@@ -88,7 +131,7 @@ impl Guest for Component {
                     body: None,
                 }
             }
-            Err(error) => refusal::refuse(error_type, &error),
+            Err(error) => sender.refuse(error_type, &error),
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod attacks;
 mod audit_log;
+mod audited_refusals;
 mod authorization;
 mod backup;
 mod bad_input;

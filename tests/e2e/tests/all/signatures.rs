@@ -17,6 +17,7 @@ use rialto_simulator::jws::{KeyKind, KeyPair, Signer};
 use rialto_simulator::{PaymentRequest, time};
 use rialto_tests::books::documents;
 use rialto_tests::metrics::Metrics;
+use rialto_tests::office::{OFFICE, Office};
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
@@ -287,6 +288,20 @@ async fn badly_signed_message_is_refused_without_effect() {
     assert_eq!(code(&good.send().await.unwrap()).0, 202);
     let log = world.host.log();
     assert!(!log.contains("panicked"), "the host panicked:\n{log}");
+    let office = Office::of(&world.scheme, &world.host, &[]).unwrap();
+    let query = json!({ "action": "signature.refused", "limit": 10 });
+    until(
+        "the refusals are in the audit log",
+        KEYS_COUNT_WITHIN,
+        async || {
+            let said = office.post(OFFICE, "/read-audit-log", &query).await?;
+            let first = &said.body["items"][0]["entry"];
+            let is_it = first["actor"]["name"] == PAYER && first["writer"] == "fsp-interop-api";
+            Ok(is_it.then_some(()).ok_or(said.body.to_string()))
+        },
+    )
+    .await
+    .unwrap();
 }
 
 #[tokio::test]

@@ -98,6 +98,7 @@ fn ask(
     };
     let headers = format!("fspiop-source: {source}\n");
     let response = answer(&request, &headers, judge, |fsp| fsp == "payerfsp", fake);
+    let response = response.unwrap_or_else(|error| refusal::refuse(json_type(), &error));
     let media = &response.headers[0];
     assert_eq!(
         media,

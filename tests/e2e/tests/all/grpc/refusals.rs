@@ -1,17 +1,24 @@
 //! Authorization of calls, and statuses and details of refusals.
 
+use std::time::Duration;
+
 use prost::Message;
 use rialto_grpc_client::api::rialto::accounts_and_balances::v0_1 as ab;
 use rialto_grpc_client::api::rialto::scheduling::v0_1 as sch;
 use rialto_grpc_client::tonic::{Code, Status};
 use rialto_grpc_client::{Caller, Details, reflected};
 use rialto_tests::RunningHost;
+use rialto_tests::office::{OFFICE, Office};
+use rialto_tests::waiting::until;
+use serde_json::json;
 
 use crate::grpc::raw;
 use crate::grpc::support::{
     ALL, Clients, Order, add_friend, call, dollars, number, offering, order, token,
 };
 
+/// Longer than anything here takes.
+const SOON: Duration = Duration::from_secs(30);
 /// A method that changes nothing.
 const INFO: &str = "/rialto.participant_lifecycle_management.v0_1.\
                     ParticipantLifecycleManagementService/GetParticipantInfo";
@@ -98,6 +105,20 @@ async fn calls_and_reflection_need_their_roles() {
             let refused = asked(&host, caller.clone(), path).await.unwrap_err();
             assert_eq!(refused.code(), expected, "{path}: {refused:?}");
         }
+    }
+    let office = Office::of(&scheme, &host, &[]).unwrap();
+    for action in ["authentication.refused", "authorization.refused"] {
+        let query = json!({ "action": action, "limit": 10 });
+        until(action, SOON, async || {
+            let said = office.post(OFFICE, "/read-audit-log", &query).await?;
+            let about = &said.body["items"][0]["entry"]["about"];
+            let is_it = about
+                .as_str()
+                .is_some_and(|about| about == format!("gRPC {INFO}"));
+            Ok(is_it.then_some(()).ok_or(said.body.to_string()))
+        })
+        .await
+        .unwrap();
     }
     let refused = asked(&host, Caller::with_token(first), INFO)
         .await

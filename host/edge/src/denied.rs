@@ -1,0 +1,128 @@
+//! Refusals of requests whose sender has not proven who they are, or may not do what they want, for the audit log.
+
+use std::io;
+
+use http::Method;
+use http::request::Parts;
+use rialto_components::denials::{ActorKind, Denial, Denials};
+use rialto_components::http as wit;
+
+use crate::authentication::RefusalStatus;
+use crate::peers::{Client, PeerAddress};
+use crate::spans::trace_of;
+
+/// The action of who has not proven who they are.
+pub const AUTHENTICATION: &str = "authentication.refused";
+/// The action of who may not do what they want.
+pub const AUTHORIZATION: &str = "authorization.refused";
+/// The action of who has named a confirmation that does not hold.
+const CONFIRMATION: &str = "confirmation.refused";
+/// The action of who may not send from an address.
+const ADDRESS: &str = "address.refused";
+/// Who refuses.
+const HOST: &str = "host";
+/// What is wanted by who connects.
+const HANDSHAKE: &str = "TLS handshake";
+/// The answer to who may not.
+const FORBIDDEN: u16 = 403;
+
+/// A client that has not proven who it is.
+#[must_use]
+pub fn unproven(client: &Client, about: String, why: String) -> Denial {
+    Denial {
+        action: AUTHENTICATION.to_owned(),
+        kind: ActorKind::Client,
+        source: client.0.to_string(),
+        about,
+        why,
+        writer: HOST.to_owned(),
+        trace: String::new(),
+    }
+}
+
+/// An operator who may not do what they want.
+#[must_use]
+pub fn not_allowed(operator: &str, about: String, why: String) -> Denial {
+    Denial {
+        action: AUTHORIZATION.to_owned(),
+        kind: ActorKind::Operator,
+        source: operator.to_owned(),
+        about,
+        why,
+        writer: HOST.to_owned(),
+        trace: String::new(),
+    }
+}
+
+/// What a request wants.
+#[must_use]
+pub fn about(head: &Parts) -> String {
+    format!("{} {}", head.method, head.uri.path())
+}
+
+/// The denial of a request, if it was refused for who has sent it.
+pub(crate) fn of_request(
+    head: &Parts,
+    operator: Option<&wit::Caller>,
+    status: &RefusalStatus,
+    why: &str,
+) -> Option<Denial> {
+    let (about, why) = (about(head), why.to_owned());
+    let denial = match (status, operator) {
+        (RefusalStatus::OfTheComponent, _) => return None,
+        (RefusalStatus::Forbidden, Some(operator)) => not_allowed(&operator.name, about, why),
+        (RefusalStatus::Unconfirmed, Some(operator)) => Denial {
+            action: CONFIRMATION.to_owned(),
+            ..not_allowed(&operator.name, about, why)
+        },
+        (RefusalStatus::ForbiddenAddress, _) => Denial {
+            action: ADDRESS.to_owned(),
+            ..unproven(&client_of(head), about, why)
+        },
+        (RefusalStatus::Unauthorized(_) | RefusalStatus::Forbidden, _)
+        | (RefusalStatus::Unconfirmed, None) => unproven(&client_of(head), about, why),
+    };
+    Some(traced(denial, head))
+}
+
+/// The denial of an operator's request that a component has refused for who has sent it. Only of one that reads: one that
+/// may change something has an entry of its own.
+pub(crate) fn by_component(
+    head: &Parts,
+    operator: Option<&wit::Caller>,
+    (component, status): (&str, u16),
+) -> Option<Denial> {
+    let operator = operator.filter(|_| status == FORBIDDEN)?;
+    if ![Method::GET, Method::HEAD].contains(&head.method) {
+        return None;
+    }
+    let why = "the component has refused it".to_owned();
+    let denial = Denial {
+        writer: component.to_owned(),
+        ..not_allowed(&operator.name, about(head), why)
+    };
+    Some(traced(denial, head))
+}
+
+/// Keep that a client's certificate was refused in the handshake. Other failures prove nothing of anybody: a scanner or a
+/// broken connection.
+pub(crate) fn in_handshake(denials: &dyn Denials, client: &Client, error: &io::Error) {
+    if let Some(why) = rialto_tls::listener::refused_certificate(error) {
+        denials.keep(unproven(client, HANDSHAKE.to_owned(), why));
+    }
+}
+
+fn traced(denial: Denial, head: &Parts) -> Denial {
+    let trace = trace_of(&head.headers);
+    let known = (trace.id != 0).then(|| trace.to_string());
+    Denial {
+        trace: known.unwrap_or_default(),
+        ..denial
+    }
+}
+
+/// The client of a request's connection.
+#[must_use]
+pub fn client_of(head: &Parts) -> Client {
+    PeerAddress::of(&head.extensions).client()
+}
