@@ -2,6 +2,7 @@
 //! every HTTP message, every turn with the component that ran it, the ledger before and after, and what to
 //! try next.
 
+mod audited;
 mod diagram;
 mod kept;
 mod ledger;
@@ -27,6 +28,7 @@ use rialto_simulator::PaymentOutcome;
 use rialto_simulator::transcript::Transcript;
 use rialto_telemetry::logs::{self, Format};
 
+use audited::Audited;
 use kept::Kept;
 use ledger::Ledger;
 use next::Running;
@@ -174,17 +176,30 @@ fn tell(
         outcome,
     };
     let kept = arguments.keep.then(|| Kept::of(host, &scene, state));
+    let audited = secured
+        .filter(|_| !arguments.mermaid && told.outcome.is_committed())
+        .map(|secured| {
+            let transfer = &told.outcome.transfer_id;
+            runtime.block_on(Audited::of(&secured.folder, state, transfer))
+        });
+    let audited = audited.transpose()?;
     if arguments.mermaid {
         out::text(diagram::of(&told))?;
     } else if arguments.json {
         if let Some(secured) = secured {
             secured.print_token(true)?;
         }
+        if let Some(audited) = &audited {
+            out::json(&audited.json())?;
+        }
         told.print_json(kept.as_ref())?;
     } else {
         told.print(arguments.columns())?;
         if let Some(secured) = secured {
             secured.print_token(false)?;
+        }
+        if let Some(audited) = &audited {
+            audited.print()?;
         }
         let columns = arguments.columns();
         let running = Running {

@@ -23,6 +23,7 @@ use rialto_simulator::secured;
 
 use serde_json::{Value, json};
 
+use crate::audited;
 use crate::next::Asking;
 use crate::token::{DemoToken, PROVIDER};
 
@@ -89,6 +90,7 @@ impl Secured {
              [operators.{OPERATOR}]\nroles = [\"reader\", \"maker\", \"admin\"]\n\n\
              [operators.{APPROVER}]\nroles = [\"reader\", \"checker\"]\n"
         );
+        let more = more + &audited::settings(PROVIDER);
         fs::write(&document, text + &more)?;
         token.serve(folder)?;
         Ok(Self {
@@ -146,7 +148,7 @@ impl Secured {
             out::json(&json!({ "token": { "kind": "pkcs11", "objects": objects } }))?;
         } else {
             let said = format_args!(
-                "\nThe keys that sign access tokens and the hub's messages are in a PKCS #11 token, which has {objects} objects."
+                "\nThe keys that sign access tokens, the hub's messages and the audit log are in a PKCS #11 token, which has {objects} objects."
             );
             out::line(said)?;
         }

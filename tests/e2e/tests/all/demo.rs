@@ -67,9 +67,21 @@ fn secure_demonstration_pays_with_certificates_and_signatures() {
     let lines = output.stdout.lines();
     let lines: Vec<Value> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.last().unwrap()["transferState"], "COMMITTED");
-    // Two pairs of keys: one signs access tokens, one the hub's messages.
+    // Three pairs of keys: for access tokens, the hub's messages, and the audit log.
     let token = lines.iter().find(|line| line.get("token").is_some());
-    assert_eq!(token.unwrap()["token"]["objects"], 4);
+    assert_eq!(token.unwrap()["token"]["objects"], 6);
+    let audit = lines.iter().find_map(|line| line.get("audit")).unwrap();
+    assert_eq!(audit["findings"], serde_json::json!([]), "{audit}");
+    let attacks = audit["attacks"].as_array().unwrap();
+    for (attack, found) in attacks
+        .iter()
+        .zip(["was changed", "is missing", "was moved"])
+    {
+        let findings = attack["findings"].as_array().unwrap();
+        let finds = |finding: &Value| finding.as_str().is_some_and(|text| text.contains(found));
+        assert!(findings.iter().any(finds), "{attack}");
+    }
+    assert_eq!(attacks.len(), 3);
     let sent = |method: &str, from: &str| {
         let found = lines
             .iter()
