@@ -7,11 +7,15 @@ use std::sync::Arc;
 use rialto_audit::proof::{Hashes, is_included};
 use rialto_audit::{Checkpoint, Hash, PublicKey, TileId, tree};
 use rialto_components::audit_log::{AuditLog, Filter, Page, Proof, StoredEntry};
+use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
 use rialto_store_sqlite::{EntryFilter, SqliteStore};
 
 /// How many entries one search looks at.
 const LOOKED_AT_MAX: u64 = 100_000;
+/// Entries are in the order of their commit, and have the instants of their turns. This is more than a turn lasts, and more
+/// than clocks are set back by: an hour, in milliseconds.
+const DISORDER_MS: u64 = 3_600_000;
 
 /// Reads the audit log of a store.
 pub struct AuditReader {
@@ -52,10 +56,20 @@ impl AuditReader {
             .map(|checkpoint| Signed { note, checkpoint }))
     }
 
+    /// The earliest index at which an entry can be that a filter wants.
+    fn earliest(&self, filter: &Filter) -> Result<u64, StoreError> {
+        let Some(since) = filter.since else {
+            return Ok(0);
+        };
+        let since = since.saturating_sub(DISORDER_MS);
+        self.store.audit_index_of(Timestamp(since))
+    }
+
     fn page(&self, filter: &Filter, first: u64, limit: u32) -> Result<Page, StoreError> {
         // The checkpoint first, so that it covers no entry that is not there.
         let signed = self.signed()?;
         let size = self.store.audit_size()?;
+        let first = first.max(self.earliest(filter)?);
         let end = size.min(first.saturating_add(LOOKED_AT_MAX));
         let wanted = EntryFilter {
             since: filter.since,

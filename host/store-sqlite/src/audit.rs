@@ -78,6 +78,26 @@ impl SqliteStore {
         self.read_audit(async |reader| counter(reader, "audit").await)
     }
 
+    /// The index of the first entry of this instant or later, if entries are in the order of their instants; the index of the
+    /// next entry if there is none. It looks at some 20 entries of a million.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn audit_index_of(&self, at: Timestamp) -> Result<u64, StoreError> {
+        self.read_audit(async |reader| {
+            let (mut low, mut high) = (0, counter(reader, "audit").await?);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                // The next one, in case that somebody has removed it.
+                match entries(reader, middle, 1).await?.pop() {
+                    Some(entry) if entry.at < at && entry.index < high => low = entry.index + 1,
+                    _ => high = middle,
+                }
+            }
+            Ok(low)
+        })
+    }
+
     /// Entries of the audit log from this index on, in order, at most `limit` of them.
     ///
     /// # Errors
@@ -216,12 +236,11 @@ async fn search(
     query.push(" WHERE place >= ").push_bind(signed(first)?);
     query.push(" AND place < ").push_bind(signed(end)?);
     let instant = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
-    // A plus sign keeps SQLite from the index by time: the range of places is the smaller one.
     if let Some(since) = filter.since {
-        query.push(" AND +at >= ").push_bind(instant(since));
+        query.push(" AND at >= ").push_bind(instant(since));
     }
     if let Some(until) = filter.until {
-        query.push(" AND +at < ").push_bind(instant(until));
+        query.push(" AND at < ").push_bind(instant(until));
     }
     for text in &filter.texts {
         query

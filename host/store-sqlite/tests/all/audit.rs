@@ -44,6 +44,9 @@ fn entries_keep_their_order_across_starts() {
     drop(store);
     let store = open();
     assert_eq!(bodies(&store), ["1-0", "1-1", "3-0", "4-0", "4-1"]);
+    for (at, index) in [(0, 0), (1, 0), (2, 2), (3, 2), (4, 3), (5, 5)] {
+        assert_eq!(store.audit_index_of(Timestamp(at)), Ok(index), "{at}");
+    }
     let page = store.audit_entries(3, 1).unwrap();
     assert_eq!((page.len(), page[0].index), (1, 3));
 }
