@@ -4,7 +4,7 @@
 //! - [`world`] is both with the FSPs of the scheme, [`scenes`] payments and what is expected of them;
 //! - [`messages`] makes messages of FSPs, [`barred`] a participant that may not take part;
 //! - [`mutations`] makes random messages, [`kept`] reads the contents of a store;
-//! - [`books`] reads the ledger and the transfers back and says what does not add up;
+//! - [`books`] reads the ledger and the transfers back and says what does not add up, [`audited`] compares the audit log;
 //! - [`office`] are operators, who ask and decide over HTTP;
 //! - [`compiled`] shares compiled components between the tests' hosts;
 //! - [`witness`] is a context that keeps every event;
@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod audited;
 pub mod barred;
 pub mod binaries;
 pub mod books;

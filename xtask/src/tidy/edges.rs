@@ -166,8 +166,11 @@ const OWNED: &[(&str, &[&str])] = &[
     ("jsonwebtoken", &["rialto-sign-in"]),
     ("wasmtime", &["rialto-components"]),
     ("wasmtime-wasi", &["rialto-components"]),
-    // Tests damage a store by SQL, as a stranger would.
-    ("sqlx", &["rialto-store-sqlite", "rialto-tests"]),
+    // Tests and the demonstration damage a store by SQL, as a stranger would.
+    (
+        "sqlx",
+        &["rialto-demo", "rialto-store-sqlite", "rialto-tests"],
+    ),
     ("hyper", HTTP),
     ("hyper-util", HTTP),
     ("http-body-util", HTTP),

@@ -20,6 +20,7 @@ use super::{load, simulate};
 use crate::out;
 
 mod account;
+mod audit;
 mod figures;
 mod keys;
 mod neighbour;
@@ -61,6 +62,9 @@ pub(super) struct Bench {
     /// Have everybody use TLS, and FSPs prove who they are by certificates and access tokens. Measures without first.
     #[arg(long, conflicts_with_all = ["jws", "neighbour", "payers", "state"])]
     secure: bool,
+    /// Have the host sign its audit log (`[audit]`). Measures without first. Entries are written either way.
+    #[arg(long, conflicts_with_all = ["jws", "secure", "neighbour", "payers", "state"])]
+    audit: bool,
     /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
@@ -116,6 +120,8 @@ struct Beside {
     signed: bool,
     /// All use TLS.
     secure: bool,
+    /// The audit log is signed.
+    audited: bool,
     /// There is a neighbour.
     neighbour: Option<Health>,
 }
@@ -192,7 +198,7 @@ impl Bench {
         if let Some(payers) = self.payers {
             return self.one_and_many(&given, &conditions, temporary.path(), payers);
         }
-        let plain = if self.jws || self.secure {
+        let plain = if self.jws || self.secure || self.audit {
             let place = temporary.path().join("plain");
             let Some(figures) = self.at(&given, &place, &place.join("state"), Beside::default())?
             else {
@@ -208,6 +214,7 @@ impl Bench {
         let beside = Beside {
             signed: self.jws,
             secure: self.secure,
+            audited: self.audit,
             ..Beside::default()
         };
         let Some(mut figures) = self.at(&given, &place, state, beside)? else {
@@ -224,8 +231,13 @@ impl Bench {
         figures["conditions"] = conditions;
         figures["signed"] = self.jws.into();
         figures["secure"] = self.secure.into();
+        figures["audit"] = self.audit.into();
         if let Some(plain) = plain {
-            let kind = if self.jws { "unsigned" } else { "plaintext" };
+            let kind = match (self.jws, self.secure) {
+                (true, _) => "unsigned",
+                (false, true) => "plaintext",
+                (false, false) => "without_audit",
+            };
             for name in BESIDE {
                 figures[format!("{kind}_{name}")] = plain[name].clone();
             }
@@ -339,6 +351,9 @@ impl Bench {
         }
         if let Some(number) = self.rules {
             rules::bind(&scheme, number)?;
+        }
+        if beside.audited {
+            audit::sign(given, &scheme)?;
         }
         let keys = if beside.signed {
             keys::draw(given, &scheme)?

@@ -27,7 +27,8 @@ const MEASURED: [&str; 18] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 14] = [
+const THERE: [&str; 15] = [
+    "audit",
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
@@ -116,6 +117,25 @@ fn payments_over_tls_are_shown_beside_plaintext_ones() {
     assert_eq!(figures["secure"], true);
     assert_eq!(figures["failed"], 0, "{figures}");
     for key in ["payments_per_second", "plaintext_payments_per_second"] {
+        assert!(figures[key].as_f64().is_some_and(|f| f > 0.0), "{figures}");
+    }
+}
+
+#[test]
+fn payments_with_a_signed_audit_log_are_shown_beside_those_without() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = ["--seconds", "2", "--warm-up", "1", "--concurrency", "4"];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench")
+            .arg(scheme.path())
+            .args(["--json", "--audit"])
+            .args(options);
+    });
+    let output = output.unwrap().success().unwrap();
+    let figures: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(figures["audit"], true);
+    assert_eq!(figures["failed"], 0, "{figures}");
+    for key in ["payments_per_second", "without_audit_payments_per_second"] {
         assert!(figures[key].as_f64().is_some_and(|f| f > 0.0), "{figures}");
     }
 }

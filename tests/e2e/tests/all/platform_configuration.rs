@@ -18,6 +18,8 @@ use crate::authorization::{assertion, openssl};
 const SOON: Duration = Duration::from_secs(30);
 /// A part of secrets, which is written nowhere else.
 const PART: &str = "-value that nobody else writes";
+/// How often an owner reads its secret while it is replaced.
+const READS: u32 = 12;
 const PEOPLE: &[(&str, &str)] = &[
     ("anna", r#""reader""#),
     ("switch", r#""context""#),
@@ -158,6 +160,18 @@ impl Secrets {
             "iss": "switch", "sub": "switch", "aud": "demo", "jti": id, "exp": now.as_secs() + 120,
         });
         assertion(self.folder.path(), &self.key, &claims)
+    }
+
+    /// What the owner reads, again and again. `id` is for its assertions.
+    async fn values(&self, id: &str) -> Vec<Value> {
+        let mut values = Vec::new();
+        for n in 0..READS {
+            let assertion = self.assertion(&format!("{id}-{n}"));
+            let read = self.read("switch", Some(&assertion)).await;
+            assert_eq!(read.status, 200, "{read:?}");
+            values.push(read.body["secrets"][0]["value"].clone());
+        }
+        values
     }
 
     async fn read(&self, who: &str, assertion: Option<&str>) -> Said {
@@ -416,16 +430,21 @@ async fn owner_alone_is_told_its_secrets_and_nobody_reads_them_elsewhere() {
         (published.status, &published.body["secrets"][0]["isSet"]),
         (201, &json!(false))
     );
-    for value in [&old, &new] {
+    for (value, id) in [(&old, "while-old"), (&new, "while-new")] {
         let waiting = secrets.set(value).await;
         let decided = secrets.decide("ada", &waiting).await;
         assert_eq!((decided.status, decided.problem()), (403, "role-missing"));
-        let decided = secrets.decide("chris", &waiting).await;
+        // Its owner reads it all the while.
+        let (decided, read) = tokio::join!(secrets.decide("chris", &waiting), secrets.values(id));
         assert_eq!(
             (decided.status, &decided.body["approvedBy"]),
             (200, &json!("chris")),
             "{decided:?}"
         );
+        let known = |found: &Value| [&Value::Null, &json!(old), &json!(new)].contains(&found);
+        assert!(read.iter().all(known), "{read:?}");
+        let changes = read.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!(changes <= 1, "a replaced secret is back: {read:?}");
     }
     let shown = scene
         .office
@@ -503,7 +522,7 @@ async fn owner_alone_is_told_its_secrets_and_nobody_reads_them_elsewhere() {
     }
     let log = secrets.scene.host.log();
     assert!(
-        !log.contains("Zq7") && !turns.contains("Zq7"),
+        !log.contains(PART) && !turns.contains(PART),
         "{turns} {log}"
     );
     let rows = [

@@ -11,7 +11,7 @@ use rialto_simulator::amount::minor_units;
 use rialto_simulator::fsp::{FailureKind, Step};
 use rialto_simulator::limits::RECORDED_MESSAGES_MAX;
 use rialto_simulator::{Direction, Fsp, PaymentOutcome, PaymentRequest};
-use rialto_tests::{Books, TestScheme, World, WorldOptions};
+use rialto_tests::{Books, TestScheme, World, WorldOptions, audited};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -322,6 +322,7 @@ pub async fn judge(
     world.host.nothing_waits().await.unwrap();
     all_agree(world, &books, outcomes).await;
     told_the_truth(&books, &asked, outcomes);
+    let audited = audited::agree(world, &books).await.unwrap();
     world.no_complaints().unwrap();
 
     let committed = outcomes
@@ -344,7 +345,7 @@ pub async fn judge(
     let cut_off = of_kind(FailureKind::Unreachable);
     println!(
         "{} payments over {ends} ends: {committed} committed, {cut_off} cut off; {} transfers accepted; \
-         {:.0} s in all; failures: {reasons:?}",
+         {audited} commits, each with its entry in the audit log; {:.0} s in all; failures: {reasons:?}",
         outcomes.len(),
         accepted.len(),
         started.elapsed().as_secs_f64()
