@@ -1,9 +1,9 @@
-//! Exports spans to an OpenTelemetry collector: OTLP over HTTP, in JSON.
+//! Exports spans and log records to an OpenTelemetry collector: OTLP over HTTP, in JSON.
 //!
-//! Spans are sent in batches, twice a second. No payment waits for the export.
+//! Records are sent in batches, twice a second. No payment waits for the export.
 //!
 //! - No connection, no answer in time, 429, 502, 503, 504: the batch is retried after a pause, which doubles
-//!   from one second to half a minute. Spans wait meanwhile, up to a bound.
+//!   from one second to half a minute. Records wait meanwhile, up to a bound.
 //! - Any other refusal: the batch is dropped, because it would be refused again.
 //!
 //! The log has one line when the export begins to fail and one when it works again.
@@ -16,15 +16,14 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioTimer;
-use rialto_telemetry::Spans;
-use rialto_telemetry::otlp::{self, Resource};
-use rialto_telemetry::spans::Span;
+use rialto_telemetry::otlp::{EXPORT_TARGET, MEDIA_TYPE, Resource, Signal};
+use rialto_telemetry::queue::Queue;
 use tokio::sync::watch;
 
 use crate::contained;
 use crate::outbound::chain;
 
-/// Spans of one export.
+/// Records of one export.
 const BATCH: usize = 512;
 /// The time between two exports.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -36,20 +35,20 @@ const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE_INITIAL: Duration = Duration::from_secs(1);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// How long a stopping host waits for the export of the last spans.
+/// How long a stopping host waits for the export of the last records.
 const LAST: Duration = Duration::from_secs(2);
 /// Bytes of an answer that are read.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Exports spans to one collector.
-pub struct Exporter {
-    spans: Spans,
+/// Exports records of one kind to one collector.
+pub struct Exporter<T> {
+    queue: Queue<T>,
     resource: Resource,
     url: Uri,
     client: Client<HttpConnector, Full<Bytes>>,
     /// A batch that is to be retried.
-    kept: Vec<Span>,
-    /// How many spans are in the batch that is being sent.
+    kept: Vec<T>,
+    /// How many records are in the batch that is being sent.
     under_way: usize,
     /// The pause since the last failure; none without a failure.
     pause: Option<Duration>,
@@ -61,13 +60,13 @@ struct Refused {
     worth_a_retry: bool,
 }
 
-impl Exporter {
+impl<T: Signal> Exporter<T> {
     /// An exporter to the collector at this URL, `http://host:port` with or without a path.
     ///
     /// # Errors
     /// When that is no URL.
     pub fn new(
-        spans: Spans,
+        queue: Queue<T>,
         resource: Resource,
         collector: &str,
     ) -> Result<Self, http::uri::InvalidUri> {
@@ -78,9 +77,9 @@ impl Exporter {
             .pool_timer(TokioTimer::new())
             .build(connector);
         Ok(Self {
-            spans,
+            queue,
             resource,
-            url: format!("{collector}{}", otlp::PATH).parse()?,
+            url: format!("{collector}{}", T::PATH).parse()?,
             client,
             kept: Vec::new(),
             under_way: 0,
@@ -104,19 +103,19 @@ impl Exporter {
                 break;
             }
         }
-        let waiting = self.spans.take(usize::MAX).len();
+        let waiting = self.queue.take(usize::MAX).len();
         let lost = self.under_way + self.kept.len() + waiting;
         if lost > 0 {
-            self.spans.lost(lost);
-            tracing::warn!(url = %self.url, lost, "the collector did not accept the last spans before the host stopped; they are lost");
+            self.queue.lost(lost);
+            tracing::warn!(target: EXPORT_TARGET, url = %self.url, lost, "the collector did not accept the last {} before the host stopped; they are lost", T::NAME);
         }
     }
 
-    /// Send all waiting spans, until none is left or the collector fails.
+    /// Send all waiting records, until none is left or the collector fails.
     async fn drain(&mut self) {
         loop {
             let batch = if self.kept.is_empty() {
-                self.spans.take(BATCH)
+                self.queue.take(BATCH)
             } else {
                 std::mem::take(&mut self.kept)
             };
@@ -128,10 +127,10 @@ impl Exporter {
             self.under_way = 0;
             match exported {
                 Ok(()) => {
-                    self.spans.exported(batch.len());
+                    self.queue.accepted(batch.len());
                     if self.pause.take().is_some() {
-                        let lost = self.spans.lost_so_far();
-                        tracing::info!(url = %self.url, lost, "the collector accepts spans again");
+                        let lost = self.queue.lost_so_far();
+                        tracing::info!(target: EXPORT_TARGET, url = %self.url, lost, "the collector accepts {} again", T::NAME);
                     }
                 }
                 Err(refused) if refused.worth_a_retry => {
@@ -141,8 +140,8 @@ impl Exporter {
                 }
                 Err(Refused { reason, .. }) => {
                     let lost = batch.len();
-                    self.spans.lost(lost);
-                    tracing::warn!(url = %self.url, %reason, lost, "the collector refused spans; they are lost");
+                    self.queue.lost(lost);
+                    tracing::warn!(target: EXPORT_TARGET, url = %self.url, %reason, lost, "the collector refused {}; they are lost", T::NAME);
                 }
             }
         }
@@ -152,24 +151,24 @@ impl Exporter {
         self.pause = Some(match self.pause {
             Some(pause) => (pause * 2).min(PAUSE_MAX),
             None => {
-                tracing::warn!(url = %self.url, %reason, "the collector does not accept spans; the host tries again, and keeps new spans while there is room");
+                tracing::warn!(target: EXPORT_TARGET, url = %self.url, %reason, "the collector does not accept {}; the host tries again, and keeps new ones while there is room", T::NAME);
                 PAUSE_INITIAL
             }
         });
     }
 
-    async fn export(&self, batch: &[Span]) -> Result<(), Refused> {
+    async fn export(&self, batch: &[T]) -> Result<(), Refused> {
         let again = |reason: String| Refused {
             reason,
             worth_a_retry: true,
         };
-        let body = otlp::encode(&self.resource, batch);
+        let body = T::encode(&self.resource, batch);
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
         request.headers_mut().insert(
             http::header::CONTENT_TYPE,
-            HeaderValue::from_static(otlp::MEDIA_TYPE),
+            HeaderValue::from_static(MEDIA_TYPE),
         );
         let answered = tokio::time::timeout(EXPORT_TIMEOUT, async {
             let answered = self.client.request(request).await;

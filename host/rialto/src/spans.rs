@@ -86,7 +86,7 @@ impl Exporting {
             version: env!("CARGO_PKG_VERSION"),
         };
         let collector = wanted.endpoint.to_string();
-        let exporter = Exporter::new(spans, resource, &collector)
+        let exporter = Exporter::new(spans.queue().clone(), resource, &collector)
             .with_context(|| format!("exporting spans to {collector}"))?;
         let (stop, stopped) = watch::channel(false);
         Ok(Self {

@@ -6,6 +6,8 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::tap::LogTap;
+
 /// The form of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -26,11 +28,12 @@ pub struct BadFilter {
     source: tracing_subscriber::filter::ParseError,
 }
 
-/// Start logging. Does nothing if something in the process logs already.
+/// Start logging. Returns a tap that gives the lines to others. If something in the process logs already, nothing is
+/// started, and no line arrives at the tap.
 ///
 /// # Errors
 /// When the filter is invalid.
-pub fn start(filter: &str, format: Format) -> Result<(), BadFilter> {
+pub fn start(filter: &str, format: Format) -> Result<LogTap, BadFilter> {
     let parsed = EnvFilter::try_new(filter).map_err(|source| BadFilter {
         filter: filter.to_owned(),
         source,
@@ -41,7 +44,10 @@ pub fn start(filter: &str, format: Format) -> Result<(), BadFilter> {
         Format::Text => false,
         Format::Auto => !is_terminal,
     };
-    let registry = tracing_subscriber::registry().with(parsed);
+    let tap = LogTap::default();
+    let registry = tracing_subscriber::registry()
+        .with(parsed)
+        .with(tap.clone());
     // Whoever reads the log may go away: to say that it cannot be written would panic, where it is written.
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
@@ -51,5 +57,5 @@ pub fn start(filter: &str, format: Format) -> Result<(), BadFilter> {
     } else {
         registry.with(layer.with_ansi(is_terminal)).try_init()
     };
-    Ok(())
+    Ok(tap)
 }

@@ -144,18 +144,56 @@ impl Metrics {
     }
 
     /// Count spans: only a host that exports them has these two.
-    pub(crate) fn add_span_counters(&self, exported: &Counter, lost: &Counter) {
-        self.register(|registry| {
-            registry.register(
-                "spans_exported",
-                "Spans that the collector accepted",
-                exported.clone(),
-            );
-            registry.register(
+    pub(crate) fn add_span_counters(&self, counters: (&Counter, &Counter)) {
+        self.add_counters(
+            counters,
+            ("spans_exported", "Spans that the collector accepted"),
+            (
                 "spans_lost",
                 "Spans that the collector refused, or for which there was no room",
-                lost.clone(),
-            );
+            ),
+        );
+    }
+
+    /// Count log records: only a host that exports them has these two.
+    pub(crate) fn add_record_counters(&self, counters: (&Counter, &Counter)) {
+        self.add_counters(
+            counters,
+            (
+                "log_records_exported",
+                "Log records that the collector accepted",
+            ),
+            (
+                "log_records_lost",
+                "Log records that the collector refused, or for which there was no room",
+            ),
+        );
+    }
+
+    /// Count log lines for the component that keeps them.
+    pub(crate) fn add_line_counters(&self, counters: (&Counter, &Counter)) {
+        self.add_counters(
+            counters,
+            (
+                "log_lines_delivered",
+                "Log lines that the component that keeps them has taken",
+            ),
+            (
+                "log_lines_lost",
+                "Log lines that the component that keeps them did not take, or for which there was no room",
+            ),
+        );
+    }
+
+    fn add_counters(
+        &self,
+        (accepted, lost): (&Counter, &Counter),
+        of_accepted: (&str, &str),
+        of_lost: (&str, &str),
+    ) {
+        self.register(|registry| {
+            registry.register(of_accepted.0, of_accepted.1, accepted.clone());
+            registry.register(of_lost.0, of_lost.1, lost.clone());
         });
     }
 

@@ -1,20 +1,18 @@
 //! The queue of spans for export, and the sampling of traces.
 //!
-//! Code that ends a span adds it here and continues; nothing waits for the collector. When the queue is full, new spans
-//! are counted and dropped. So a slow or dead collector costs spans, never a payment.
+//! Code that ends a span adds it here and continues; nothing waits for the collector (see [`Queue`]).
 //!
 //! **Sampling.** The last seven bytes of a trace's id decide (OpenTelemetry's consistent probability sampling). Hosts
 //! with the same ratio record the same traces. A client's own flag does not count, because the operator pays for the
 //! collector.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use prometheus_client::metrics::counter::Counter;
 use serde::{Serialize, Serializer};
 
 use crate::Metrics;
+use crate::queue::Queue;
 
 /// Spans that wait for the exporter: two seconds' worth of a very busy host, some 20 MB.
 const WAITING_MAX: usize = 32_768;
@@ -101,89 +99,42 @@ pub struct Span {
     pub error: Option<String>,
 }
 
-#[derive(Debug)]
-struct Inner {
-    /// A trace is recorded if its random bits are at least this.
-    threshold: u64,
-    waiting: Mutex<VecDeque<Span>>,
-    waiting_max: usize,
-    exported: Counter,
-    lost: Counter,
-}
-
 /// See the module's documentation. A clone is another handle.
 #[derive(Clone, Debug)]
 pub struct Spans {
-    inner: Arc<Inner>,
+    /// A trace is recorded if its random bits are at least this.
+    threshold: u64,
+    queue: Queue<Span>,
 }
 
 impl Spans {
     /// Records this part of all traces, from 0 to 1, and counts spans in these metrics.
     #[must_use]
     pub fn new(ratio: f64, metrics: &Metrics) -> Self {
-        Self::with_room(ratio, metrics, WAITING_MAX)
-    }
-
-    fn with_room(ratio: f64, metrics: &Metrics, waiting_max: usize) -> Self {
-        let spans = Self {
-            inner: Arc::new(Inner {
-                threshold: threshold(ratio),
-                waiting: Mutex::default(),
-                waiting_max,
-                exported: Counter::default(),
-                lost: Counter::default(),
-            }),
-        };
-        metrics.add_span_counters(&spans.inner.exported, &spans.inner.lost);
-        spans
+        let queue = Queue::new(WAITING_MAX);
+        metrics.add_span_counters(queue.counters());
+        Self {
+            threshold: threshold(ratio),
+            queue,
+        }
     }
 
     /// Whether a trace is recorded.
     #[must_use]
     pub fn records(&self, trace: u128) -> bool {
         let low = u64::try_from(trace & u128::from(u64::MAX)).unwrap_or(0);
-        low & ((1 << RANDOM_BITS) - 1) >= self.inner.threshold
+        low & ((1 << RANDOM_BITS) - 1) >= self.threshold
     }
 
     /// Queues a span for the exporter.
     pub fn add(&self, span: Span) {
-        let mut waiting = self.waiting();
-        if waiting.len() < self.inner.waiting_max {
-            waiting.push_back(span);
-        } else {
-            drop(waiting);
-            self.lost(1);
-        }
+        self.queue.add(span);
     }
 
-    /// Take the oldest spans that wait, so many at most.
+    /// The queue, for the exporter.
     #[must_use]
-    pub fn take(&self, most: usize) -> Vec<Span> {
-        let mut waiting = self.waiting();
-        let end = most.min(waiting.len());
-        waiting.drain(..end).collect()
-    }
-
-    /// Counts spans that the collector has received.
-    pub fn exported(&self, count: usize) {
-        self.inner.exported.inc_by(count as u64);
-    }
-
-    /// Counts spans that are lost.
-    pub fn lost(&self, count: usize) {
-        self.inner.lost.inc_by(count as u64);
-    }
-
-    /// How many were lost so far.
-    #[must_use]
-    pub fn lost_so_far(&self) -> u64 {
-        self.inner.lost.get()
-    }
-
-    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<Span>> {
-        // A push or a drain that panicked leaves a list all the same.
-        let waiting = self.inner.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner)
+    pub const fn queue(&self) -> &Queue<Span> {
+        &self.queue
     }
 }
 
@@ -202,41 +153,6 @@ fn threshold(ratio: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn span(id: u64) -> Span {
-        Span {
-            trace: 1,
-            id,
-            parent: 0,
-            name: "x".to_owned(),
-            kind: Kind::Internal,
-            began: SystemTime::UNIX_EPOCH,
-            took: Duration::ZERO,
-            attributes: Vec::new(),
-            error: None,
-        }
-    }
-
-    fn ids(spans: &[Span]) -> Vec<u64> {
-        spans.iter().map(|span| span.id).collect()
-    }
-
-    #[test]
-    fn what_there_is_no_room_for_is_counted_and_lost() {
-        let metrics = Metrics::default();
-        let spans = Spans::with_room(1.0, &metrics, 3);
-        for id in 1..=5 {
-            spans.add(span(id));
-        }
-        assert_eq!(ids(&spans.take(2)), [1, 2]);
-        spans.exported(2);
-        spans.add(span(6));
-        assert_eq!(ids(&spans.take(10)), [3, 6]);
-        assert!(spans.take(10).is_empty());
-        let text = metrics.render(true);
-        assert!(text.contains("rialto_spans_exported_total 2\n"), "{text}");
-        assert!(text.contains("rialto_spans_lost_total 2\n"), "{text}");
-    }
 
     #[test]
     fn the_id_of_a_trace_decides_whether_it_is_recorded() {

@@ -32,7 +32,7 @@ async fn start() -> Running {
         service: "test".to_owned(),
         version: "0",
     };
-    let exporter = Exporter::new(spans.clone(), resource, &url).unwrap();
+    let exporter = Exporter::new(spans.queue().clone(), resource, &url).unwrap();
     let (stop, stopped) = watch::channel(false);
     Running {
         metrics,

@@ -1,54 +1,27 @@
-//! Encodes spans as OTLP in JSON: the body of a `POST /v1/traces`.
-//!
-//! Field names and forms are those of the protocol's JSON encoding: ids in hexadecimal, 64-bit numbers
-//! as text, enumerations as numbers.
+//! Spans: the body of a `POST /v1/traces`.
 
 use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, Serializer};
 
-use crate::spans::{Span, Value};
+use super::{AttributeOf, Attributes, Resource, Scope, Signal, attributes_of, to_json};
+use crate::spans::Span;
 
-/// The service that sends spans.
-#[derive(Clone, Debug)]
-pub struct Resource {
-    /// `service.name`.
-    pub service: String,
-    /// `service.version`.
-    pub version: &'static str,
-}
+impl Signal for Span {
+    const NAME: &'static str = "spans";
+    const PATH: &'static str = "/v1/traces";
 
-/// The media type of what `encode` makes.
-pub const MEDIA_TYPE: &str = "application/json";
-/// The path of the operation that takes it, after the collector's base URL.
-pub const PATH: &str = "/v1/traces";
-
-/// Encodes an export request with these spans.
-#[must_use]
-pub fn encode(resource: &Resource, spans: &[Span]) -> Vec<u8> {
-    let attribute = |key, text: &str| Attribute {
-        key,
-        value: Value::from(text),
-    };
-    let export = Export {
-        resource_spans: [ResourceSpans {
-            resource: Attributes {
-                attributes: vec![
-                    attribute("service.name", &resource.service),
-                    attribute("service.version", resource.version),
-                ],
-            },
-            scope_spans: [ScopeSpans {
-                scope: Scope {
-                    name: "rialto",
-                    version: resource.version,
-                },
-                spans: spans.iter().map(Wire::of).collect(),
+    fn encode(resource: &Resource, spans: &[Self]) -> Vec<u8> {
+        to_json(&Export {
+            resource_spans: [ResourceSpans {
+                resource: resource.attributes(),
+                scope_spans: [ScopeSpans {
+                    scope: resource.scope(),
+                    spans: spans.iter().map(Wire::of).collect(),
+                }],
             }],
-        }],
-    };
-    // Texts and numbers only, with texts as keys: there is nothing that JSON could refuse.
-    serde_json::to_vec(&export).unwrap_or_default()
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -65,26 +38,9 @@ struct ResourceSpans<'a> {
 }
 
 #[derive(Serialize)]
-struct Attributes {
-    attributes: Vec<Attribute>,
-}
-
-#[derive(Serialize)]
-struct Attribute {
-    key: &'static str,
-    value: Value,
-}
-
-#[derive(Serialize)]
 struct ScopeSpans<'a> {
     scope: Scope,
     spans: Vec<Wire<'a>>,
-}
-
-#[derive(Serialize)]
-struct Scope {
-    name: &'static str,
-    version: &'static str,
 }
 
 #[derive(Serialize)]
@@ -103,12 +59,6 @@ struct Wire<'a> {
     attributes: Vec<AttributeOf<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status<'a>>,
-}
-
-#[derive(Serialize)]
-struct AttributeOf<'a> {
-    key: &'a str,
-    value: &'a Value,
 }
 
 #[derive(Serialize)]
@@ -133,7 +83,6 @@ impl<'a> Wire<'a> {
     fn of(span: &'a Span) -> Self {
         let since = span.began.duration_since(SystemTime::UNIX_EPOCH);
         let began = since.unwrap_or(Duration::ZERO);
-        let attributes = span.attributes.iter();
         Self {
             trace_id: format!("{:032x}", span.trace),
             span_id: format!("{:016x}", span.id),
@@ -146,9 +95,7 @@ impl<'a> Wire<'a> {
             kind: span.kind as u8,
             start_time_unix_nano: began.as_nanos().to_string(),
             end_time_unix_nano: (began + span.took).as_nanos().to_string(),
-            attributes: attributes
-                .map(|(key, value)| AttributeOf { key, value })
-                .collect(),
+            attributes: attributes_of(&span.attributes),
             status: span
                 .error
                 .as_deref()
@@ -160,7 +107,7 @@ impl<'a> Wire<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spans::Kind;
+    use crate::spans::{Kind, Value};
 
     #[test]
     fn an_export_is_written_as_the_protocol_has_it() {
@@ -197,7 +144,7 @@ mod tests {
             },
         ];
         let written: serde_json::Value =
-            serde_json::from_slice(&encode(&resource, &spans)).expect("JSON");
+            serde_json::from_slice(&Span::encode(&resource, &spans)).expect("JSON");
         let wanted = serde_json::json!({"resourceSpans": [{
             "resource": {"attributes": [
                 {"key": "service.name", "value": {"stringValue": "hub"}},
