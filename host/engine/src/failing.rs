@@ -44,7 +44,11 @@ impl Engine {
         }
         let component = job.stimulus.component().clone();
         let reason = failure.to_string();
-        tracing::warn!(%component, turn = %job.turn, attempt = job.attempts, %reason, "a turn failed");
+        let trace = job.stimulus.trace().id;
+        tracing::warn!(
+            %component, turn = %job.turn, attempt = job.attempts, trace = format_args!("{trace:032x}"), %reason,
+            "a turn failed"
+        );
         let last = match &job.stimulus {
             Stimulus::Request { .. } => true,
             Stimulus::Delivery(delivery) => self.is_last(delivery, &job, &failure, now_us),

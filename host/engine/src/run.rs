@@ -74,6 +74,7 @@ impl Engine {
         let _entered = span.entered();
         let started_us = shared.environment.clock.monotonic_us();
         let mut turn = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
+        turn.component = Some(job.stimulus.component().clone());
         turn.expires_us = job.expires_us;
         turn.belongs(&job.origin, &job.stimulus);
         turn.continues(Calls::again(std::mem::take(&mut job.remembered)));

@@ -119,6 +119,8 @@ pub struct Turn {
     pub(crate) reminder: Option<u64>,
     /// The delivery that this turn handles, if it handles one.
     delivery: Option<u64>,
+    /// The component that it runs in; none outside of a stimulus.
+    pub(crate) component: Option<Name>,
     /// When the client stops waiting, on the engine's monotonic clock.
     pub(crate) expires_us: Option<u64>,
     budget: Budget,
@@ -142,6 +144,7 @@ impl Turn {
             hops: 0,
             reminder: None,
             delivery: None,
+            component: None,
             expires_us: None,
             budget: Budget::default(),
         }
@@ -614,6 +617,7 @@ impl Drop for Turn {
         let dropped = self.budget.lines_dropped;
         if dropped > 0 {
             tracing::warn!(
+                component = self.component.as_deref(),
                 turn = self.id.0,
                 dropped,
                 "a turn logged more than {} lines; the others were dropped",

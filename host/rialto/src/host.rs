@@ -24,7 +24,7 @@ use rialto_manifest::operator::{Audience, GRPC};
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
 use rialto_store_sqlite::SqliteStore;
-use rialto_telemetry::{Metrics, Spans};
+use rialto_telemetry::{Lines, Metrics, Spans};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -41,6 +41,7 @@ use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
 use crate::denials::BoundedDenials;
 use crate::disk::{self, Disk};
+use crate::log_lines::Delivery;
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
 use crate::ops;
@@ -161,6 +162,9 @@ impl Host {
     /// ([`rialto_manifest::Diagnostics`]).
     pub fn start_from(start: &Start<'_>, handle: &Handle) -> anyhow::Result<Self> {
         let (operator, folder) = (start.operator, start.store);
+        let metrics = Arc::new(Metrics::default());
+        let lines = Lines::new(&metrics);
+        start.log.deliver(lines.clone());
         start.look()?;
         let keys = OperatorKeys::read(operator, start.scheme)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
@@ -174,7 +178,6 @@ impl Host {
         let store = Arc::new(store);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let metrics = Arc::new(Metrics::default());
         let runtime = components(operator, folder, &*entropy)?;
         let runtime = runtime.with_stopping(start.stopping.clone());
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
@@ -293,6 +296,8 @@ impl Host {
         clients::follow(&shared, handle, &stop);
         let denials = shared.denials.clone();
         handle.spawn(denials.follow(shared.engine.clone(), stop.subscribe()));
+        let delivery = Delivery::new(lines, shared.engine.clone(), shared.runtime.clone());
+        handle.spawn(delivery.follow(stop.subscribe()));
         keys.watch(handle, stop.subscribe());
         tls.follow(folder, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();

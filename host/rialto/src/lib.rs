@@ -32,6 +32,7 @@ mod host_ends;
 pub mod hub_key;
 pub mod keys;
 pub mod located;
+pub mod log_lines;
 pub mod metrics;
 pub mod operators;
 pub mod ops;

@@ -54,6 +54,7 @@ use crate::authorization;
 use crate::calls::Offering;
 use crate::configuration;
 use crate::located::located;
+use crate::log_lines;
 use crate::ops::reserved;
 use crate::plan;
 use crate::revocations;
@@ -237,6 +238,7 @@ impl Releases {
         configuration::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         sources::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         revocations::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+        log_lines::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         Ok(release)
     }
 }

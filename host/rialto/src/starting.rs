@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, bail};
 use rialto_manifest::{Diagnostics, Manifest, Operator, SchemeDocument};
 use rialto_store_sqlite::{Outcome, SqliteStore};
+use rialto_telemetry::LogTap;
 
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
@@ -36,6 +37,8 @@ pub struct Start<'a> {
     pub store: &'a Path,
     /// The flag that stops the host before it is ready.
     pub stopping: Arc<AtomicBool>,
+    /// The tap on the log, by which lines reach a component and the collector.
+    pub log: LogTap,
 }
 
 /// The error of a start that was told to stop.
@@ -44,7 +47,7 @@ pub struct Start<'a> {
 pub struct StartStopped;
 
 impl<'a> Start<'a> {
-    /// The inputs for a scheme without problems, with a flag that is never set.
+    /// The inputs for a scheme without problems, with a flag that is never set, and without a tap on the log.
     #[must_use]
     pub fn of(manifest: &'a Manifest, store: &'a Path) -> Self {
         Self {
@@ -53,6 +56,7 @@ impl<'a> Start<'a> {
             manifest: Ok(manifest),
             store,
             stopping: Arc::default(),
+            log: LogTap::default(),
         }
     }
 
@@ -317,6 +321,7 @@ mod tests {
             manifest: Err(&problems),
             store: folder.path(),
             stopping: Arc::default(),
+            log: LogTap::default(),
         };
         let refused = start.has_release(&store).unwrap_err();
         assert!(refused.is::<Diagnostics>(), "{refused:#}");
@@ -332,6 +337,7 @@ mod tests {
             manifest: Err(&problems),
             store: folder,
             stopping: Arc::default(),
+            log: LogTap::default(),
         };
         start.goes_on().unwrap();
         start.stopping.store(true, Ordering::Relaxed);

@@ -20,6 +20,8 @@ use crate::stage::Stage;
 const BATCH_POSITION: &str = ":SETTLEMENT_POSITION:";
 /// Turns that end well.
 const EXECUTED: &str = "rialto_turns_executed_total";
+/// Log lines that a context has taken, each in a turn of its own at most. No case is about these turns.
+const LINES_DELIVERED: &str = "rialto_log_lines_delivered_total";
 /// What no case expects: it would be seen by nothing else.
 const NEVER: [&str; 3] = [
     "rialto_turns_failed_total",
@@ -205,8 +207,9 @@ impl Before {
         problems.take(self.compare_entries(stage, tally));
         let turns = compare_events(stage, tally, problems).await?;
         let executed = now.get(EXECUTED)? - self.metrics.get(EXECUTED)?;
-        let most = turns + tally.refused;
-        if !(turns as u64..=most as u64).contains(&executed) {
+        let of_lines = now.get(LINES_DELIVERED)? - self.metrics.get(LINES_DELIVERED)?;
+        let most = (turns + tally.refused) as u64 + of_lines;
+        if !(turns as u64..=most).contains(&executed) {
             problems.tell(format!(
                 "{executed} turns were executed, {turns} of them about what the case used ({:?})",
                 tally.used

@@ -21,13 +21,16 @@ impl Host for Guest {
         }
         let component = &*self.identity.name;
         let turn = self.active.as_ref().map(|active| active.turn.id().0);
+        let trace = self.active.as_ref().map(|active| active.turn.trace().id);
+        let trace = trace.map(|trace| format!("{trace:032x}"));
+        let trace = trace.as_deref();
         let line = cut(&message, LINE_BYTES_MAX);
         match level {
-            Level::Trace => tracing::trace!(target: "component", component, turn, "{line}"),
-            Level::Debug => tracing::debug!(target: "component", component, turn, "{line}"),
-            Level::Info => tracing::info!(target: "component", component, turn, "{line}"),
-            Level::Warn => tracing::warn!(target: "component", component, turn, "{line}"),
-            Level::Error => tracing::error!(target: "component", component, turn, "{line}"),
+            Level::Trace => tracing::trace!(target: "component", component, turn, trace, "{line}"),
+            Level::Debug => tracing::debug!(target: "component", component, turn, trace, "{line}"),
+            Level::Info => tracing::info!(target: "component", component, turn, trace, "{line}"),
+            Level::Warn => tracing::warn!(target: "component", component, turn, trace, "{line}"),
+            Level::Error => tracing::error!(target: "component", component, turn, trace, "{line}"),
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ use crate::configuration;
 use crate::host::{COMPILED, bytes};
 use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
+use crate::log_lines;
 use crate::out;
 use crate::passkeys::verifying;
 use crate::releases::api_of;
@@ -213,6 +214,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = revocations::keeper(&release) {
         return Ok(Err(of_all("bad-revocations", error.to_string())));
+    }
+    if let Err(error) = log_lines::keeper(&release) {
+        return Ok(Err(of_all("bad-log-lines", error.to_string())));
     }
     Ok(Ok(release))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use rialto_manifest::operator::{Log, LogFormat};
 use rialto_manifest::{Diagnostics, Manifest, Operator};
+use rialto_telemetry::LogTap;
 use rialto_telemetry::logs::{self, Format};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -66,7 +67,7 @@ impl Serve {
                 None => return Ok(refuse(problems)),
             },
         };
-        start_logs(&operator.log)?;
+        let log = start_logs(&operator.log)?;
         // Before any secret is read.
         if self.core_dumps {
             tracing::warn!("the system may write core dumps of this host, which have its keys");
@@ -81,6 +82,7 @@ impl Serve {
             manifest: loaded.as_ref(),
             store: &store,
             stopping: stopping.clone(),
+            log,
         };
         let host = match Host::start_from(&start, runtime.handle()) {
             Ok(host) => host,
@@ -125,7 +127,7 @@ fn refuse(problems: &Diagnostics) -> u8 {
     UNFIT
 }
 
-fn start_logs(log: &Log) -> anyhow::Result<()> {
+fn start_logs(log: &Log) -> anyhow::Result<LogTap> {
     let format = match log.format {
         LogFormat::Text => Format::Text,
         LogFormat::Json => Format::Json,

@@ -9,7 +9,7 @@ use rialto_sdk::operators::{Answer, Caller, Kind, Problem, Role, parameter};
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
-use crate::entries::{self, Level, Said, Source};
+use crate::entries::{self, Attributed, Level, Said, Source};
 use crate::reading::{self, Query};
 use crate::world::World;
 
@@ -45,7 +45,12 @@ fn write(world: &mut impl World, caller: &Caller, all: Vec<Said>) -> Result<Answ
             return Err(Problem::new(Kind::Malformed, detail));
         }
     }
-    let ids = entries::write(world, (Source::Program, &caller.name), all);
+    let all = all.into_iter().map(|said| Attributed {
+        writer: caller.name.clone(),
+        target: String::new(),
+        said,
+    });
+    let ids = entries::write(world, Source::Program, all.collect());
     let ids = ids.ok_or_else(|| {
         let detail = "as many entries have arrived in this hour as are kept in all: try again in the next one";
         let most = world.settings().entries_max;

@@ -3,7 +3,6 @@
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
-use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
 use crate::trimming::has_entries;
 use crate::world::World;
 
@@ -67,6 +66,8 @@ pub enum Source {
     Program,
     /// A context has published it. Who, it says itself.
     Event,
+    /// It is a line of the host's log. The host says which component wrote it.
+    Host,
 }
 
 /// An entry.
@@ -81,7 +82,7 @@ pub struct Entry {
     pub arrived_at: u64,
     /// By which way it has come.
     pub source: Source,
-    /// Who has written it: the operator's name of a program, or a context.
+    /// Who has written it: the operator's name of a program, a context, or `host`.
     pub writer: String,
     /// How much it matters.
     pub level: Level,
@@ -93,6 +94,9 @@ pub struct Entry {
     /// The trace that it belongs to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trace: String,
+    /// The part of the host that has written it, for a line of the host's log.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
 }
 
 /// That there is an entry. Its id says which.
@@ -140,7 +144,9 @@ pub fn wrong(said: &Said) -> Option<String> {
     (!is_trace).then(|| format!("`trace` has {TRACE_DIGITS} hexadecimal digits in lower case"))
 }
 
-fn is_trace(text: &str) -> bool {
+/// Whether this is the id of a trace.
+#[must_use]
+pub fn is_trace(text: &str) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == TRACE_DIGITS && text.bytes().all(is_digit)
 }
@@ -152,13 +158,19 @@ pub fn indexed(key: &str) -> String {
     format!("{:03}:{key}/", key.len())
 }
 
-/// Write entries of one writer, in their order. Returns their ids. None if as many have arrived in this hour as are kept in
-/// all: somebody writes without end.
-pub fn write(
-    world: &mut impl World,
-    (source, writer): (Source, &str),
-    all: Vec<Said>,
-) -> Option<Vec<String>> {
+/// What is said, and by whom.
+pub struct Attributed {
+    /// Who says it.
+    pub writer: String,
+    /// The part of the host that says it; empty for others.
+    pub target: String,
+    /// What is said.
+    pub said: Said,
+}
+
+/// Write entries in their order. Returns their ids. None if as many have arrived in this hour as are kept in all: somebody
+/// writes without end.
+pub fn write(world: &mut impl World, source: Source, all: Vec<Attributed>) -> Option<Vec<String>> {
     let now = world.now();
     let hour = hour_id(now / HOUR);
     let before = HOURS.within(world).get_for_update(&hour);
@@ -174,18 +186,20 @@ pub fn write(
     }
     HOURS.within(world).put(&hour, &count);
     let random = world.random();
-    let ids = all.into_iter().enumerate().map(|(n, said)| {
+    let ids = all.into_iter().enumerate().map(|(n, attributed)| {
+        let said = attributed.said;
         // Entries of one call stay in their order.
         let entry = Entry {
             id: format!("{}-{random}{n:04x}", id(now)),
             at: said.at.unwrap_or(now).min(AT_MAX),
             arrived_at: now,
             source,
-            writer: writer.to_owned(),
+            writer: attributed.writer,
             level: said.level,
             message: said.message,
             about: said.about,
             trace: said.trace,
+            target: attributed.target,
         };
         put(world, &entry);
         entry.id
@@ -212,36 +226,4 @@ pub fn remove(world: &mut impl World, entry: &Entry) {
             index.within(world).delete(&id);
         }
     }
-}
-
-/// Write the entry of an event. What does not fit is cut or left out, because an event that cannot be handled would stop
-/// those behind it.
-pub fn of_event(world: &mut impl World, event: Event) {
-    let plain = |text: &str, bytes_max: usize| {
-        let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-        let plain: String = plain.collect();
-        plain[..plain.floor_char_boundary(bytes_max)].to_owned()
-    };
-    let message = plain(&event.message, MESSAGE_BYTES_MAX);
-    let said = Said {
-        level: match event.level {
-            EventLevel::Debug => Level::Debug,
-            EventLevel::Info => Level::Info,
-            EventLevel::Warn => Level::Warn,
-            EventLevel::Error => Level::Error,
-        },
-        message: if message.is_empty() {
-            "-".to_owned()
-        } else {
-            message
-        },
-        about: plain(&event.about, ABOUT_BYTES_MAX),
-        trace: Some(event.trace)
-            .filter(|trace| is_trace(trace))
-            .unwrap_or_default(),
-        at: Some(event.at),
-    };
-    let writer = plain(&event.context, 64);
-    // Beyond the number of an hour it is lost, which is how logs fail.
-    let _ = write(world, (Source::Event, &writer), vec![said]);
 }

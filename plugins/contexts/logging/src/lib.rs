@@ -1,12 +1,13 @@
 //! Logging: the bounded context of the scheme's log: technical information of contexts and of programs outside, for people.
 //!
-//! Entries arrive by the event `log-write` and over HTTP. They are documents in the order of their arrival, with an index by
+//! Entries arrive by the event `log-write`, over HTTP, and as lines of the host's log. They are documents in the order of their arrival, with an index by
 //! trace and one by subject. Old ones are removed. What must be provable later is in the audit log, not here.
 //!
 //! | Module | Holds |
 //! |---|---|
 //! | [`api`] | the operations over HTTP, and the roles that they need |
 //! | [`entries`] | entries, and writing them |
+//! | [`told`] | entries of events, and of the host's lines |
 //! | [`reading`] | searches |
 //! | [`trimming`] | removing what is old, or more than is kept |
 //! | [`settings`] | how long and how many entries are kept |
@@ -20,6 +21,7 @@ pub mod reading;
 pub mod settings;
 #[cfg(test)]
 mod tests;
+pub mod told;
 pub mod trimming;
 pub mod world;
 
@@ -27,12 +29,13 @@ mod component {
     //! The exports.
 
     use crate::bindings::exports::rialto::host::{
-        activation_handler, configuration_schema, http_handler, reminder_handler, settings_handler,
+        activation_handler, configuration_schema, http_handler, log_handler, reminder_handler,
+        settings_handler,
     };
     use crate::bindings::exports::rialto::logging::log_write;
     use crate::host::Host;
     use crate::settings::Settings;
-    use crate::{api, entries, trimming};
+    use crate::{api, told, trimming};
 
     struct Logging;
 
@@ -46,7 +49,13 @@ mod component {
 
     impl log_write::Guest for Logging {
         fn log_write(event: log_write::Event) {
-            entries::of_event(&mut Host, event);
+            told::of_event(&mut Host, event);
+        }
+    }
+
+    impl log_handler::Guest for Logging {
+        fn lines_written(lines: Vec<log_handler::LogLine>) {
+            told::of_lines(&mut Host, lines);
         }
     }
 

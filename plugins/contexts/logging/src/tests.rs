@@ -1,14 +1,17 @@
 //! Tests of the context in surroundings of its own.
 
+use rialto_sdk::bindings::rialto::host::logging::Level as LineLevel;
 use rialto_sdk::documents::{Memory, Range};
 use rialto_sdk::operators::{Answer, Caller};
 use serde_json::{Value, json};
 
 use crate::api;
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::exports::rialto::host::log_handler::LogLine;
 use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
-use crate::entries::{self, BY_ABOUT, BY_TRACE, ENTRIES, HOUR, HOURS};
+use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, HOUR, HOURS};
 use crate::settings::Settings;
+use crate::told;
 use crate::trimming::{AT_ONCE, begin, trim};
 use crate::world::World;
 
@@ -123,7 +126,7 @@ fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
     let (status, body) = fake.asks("switch", "writeLogEntries", &many);
     assert_eq!((status, body["ids"].as_array().unwrap().len()), (201, 2));
     fake.now = NOW + 10;
-    entries::of_event(
+    told::of_event(
         &mut fake,
         Event {
             context: "auditing".to_owned(),
@@ -327,4 +330,41 @@ fn entries_of_one_request_stay_in_their_order() {
     for query in [json!({ "since": 0 }), json!({ "about": "a" })] {
         assert_eq!(fake.found(&query), expected);
     }
+}
+
+#[test]
+fn lines_of_the_host_are_entries_of_their_writers() {
+    let mut fake = Fake::default();
+    let line = |component: &str, level, message: &str| LogLine {
+        time: 7,
+        level,
+        component: component.to_owned(),
+        message: message.to_owned(),
+        trace: TRACE.to_owned(),
+        target: "component".to_owned(),
+    };
+    told::of_lines(&mut fake, Vec::new());
+    assert_eq!(fake.reminded, None, "no lines, no entries");
+    let lines = vec![
+        line("quoting", LineLevel::Info, "one"),
+        line("host", LineLevel::Error, "tw\u{1b}o"),
+        line("quoting", LineLevel::Warn, ""),
+        line("quoting", LineLevel::Warn, &"é".repeat(5_000)),
+    ];
+    told::of_lines(&mut fake, lines);
+    let all = fake.found(&json!({ "trace": TRACE }));
+    assert_eq!(&all[..3], ["one", "tw o", "-"]);
+    assert_eq!(all[3].len(), 4_096);
+    let of_host = json!({ "since": 0, "writer": "host", "level": "ERROR" });
+    let (_, body) = fake.asks("rita", "searchLog", &of_host);
+    let item = &body["items"][0];
+    assert_eq!(
+        (&item["source"], &item["at"], &item["target"]),
+        (&"HOST".into(), &7.into(), &"component".into())
+    );
+    // Beyond the number of an hour they are lost, and nothing fails.
+    fake.settings.entries_max = 5;
+    let flood = (0..2).map(|_| line("host", LineLevel::Info, "flood"));
+    told::of_lines(&mut fake, flood.collect());
+    assert_eq!(fake.count(), 4);
 }

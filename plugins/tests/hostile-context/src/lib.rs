@@ -102,6 +102,7 @@ mod component {
         fn handle(request: http_handler::Request) -> http_handler::Response {
             let body = match request.operation_id.as_str() {
                 "show" => show(&request),
+                "obeyPath" => obey(&request.path_parameters[0].1),
                 _ => obey(&request.body.unwrap_or_default()),
             };
             http_handler::Response {
