@@ -661,17 +661,20 @@ pub enum LogFormat {
     Json,
 }
 
-/// The collector of traces, and the sampling.
+/// The collector of traces and of log lines, and the sampling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Telemetry {
-    /// The base URL of an OpenTelemetry collector that accepts OTLP over HTTP in JSON. `/v1/traces` is appended. Only `http` is possible: run a collector beside the host that forwards over TLS.
+    /// The base URL of an OpenTelemetry collector that accepts OTLP over HTTP in JSON. `/v1/traces` and `/v1/logs` are appended. Only `http` is possible: run a collector beside the host that forwards over TLS.
     pub endpoint: BaseUrl,
     /// The part of traces that is recorded, from 0 to 1. A trace's id decides, so hosts with the same ratio record the same traces. The sender's own flag does not count.
     #[serde(default = "all")]
     #[schemars(range(min = 0, max = 1))]
     pub sampling_ratio: f64,
-    /// The host's name in traces.
+    /// Whether log lines at `info` and above are exported too, if `log.filter` lets them through.
+    #[serde(default)]
+    pub logs: bool,
+    /// The host's name in traces and log lines.
     #[serde(default = "rialto")]
     #[schemars(length(min = 1, max = 255))]
     pub service_name: String,

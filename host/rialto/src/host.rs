@@ -41,6 +41,7 @@ use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
 use crate::denials::BoundedDenials;
 use crate::disk::{self, Disk};
+use crate::exporting::{Exported, Exporting};
 use crate::log_lines::Delivery;
 use crate::metrics::EngineCollector;
 use crate::operators::Operators;
@@ -51,7 +52,7 @@ use crate::releases::Releases;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
-use crate::spans::{Exporting, TurnSpans};
+use crate::spans::TurnSpans;
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
 use crate::tls::{ExpiryCollector, HostTls, operators_certificate};
@@ -165,6 +166,9 @@ impl Host {
         let metrics = Arc::new(Metrics::default());
         let lines = Lines::new(&metrics);
         start.log.deliver(lines.clone());
+        let telemetry = operator.telemetry.as_ref();
+        let exported = telemetry.map(|wanted| Exported::new(wanted, &metrics, &start.log));
+        let spans = exported.as_ref().map(|exported| exported.spans.clone());
         start.look()?;
         let keys = OperatorKeys::read(operator, start.scheme)?;
         let store = SqliteStore::open(folder).context("opening the store")?;
@@ -192,8 +196,6 @@ impl Host {
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
         let sign_in = SignIn::open(operator, start.scheme, &*entropy)?;
-        let telemetry = operator.telemetry.as_ref();
-        let spans = telemetry.map(|wanted| Spans::new(wanted.sampling_ratio, &metrics));
         let outbound = Arc::new(Outbound::new(
             handle.clone(),
             outbound_limits(operator),
@@ -276,8 +278,8 @@ impl Host {
             sources: Arc::default(),
             revocations: Arc::default(),
         });
-        let exporting = match (telemetry, &shared.spans) {
-            (Some(wanted), Some(spans)) => Some(Exporting::start(wanted, spans.clone(), handle)?),
+        let exporting = match (telemetry, &exported) {
+            (Some(wanted), Some(exported)) => Some(Exporting::start(wanted, exported, handle)?),
             _ => None,
         };
         // The release before the threads: reminders that are due fire with the timer's first look.
@@ -374,7 +376,7 @@ impl Host {
         }
         // No turn begins a call any more. Those under way may have made keys, which are destroyed.
         self.keys.close(Instant::now() + KEYS_CLOSE_MAX);
-        // All turns have ended: these are the last spans.
+        // All turns have ended: these are the last spans and almost the last log lines.
         if let Some(exporting) = self.exporting.take() {
             exporting.finish(&self.handle);
         }

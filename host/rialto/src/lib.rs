@@ -26,6 +26,7 @@ pub mod credentials;
 pub mod denials;
 pub mod disk;
 mod dumps;
+mod exporting;
 pub mod host;
 #[cfg(test)]
 mod host_ends;

@@ -1,19 +1,12 @@
-//! Makes spans of the turns' records, and runs the exporter to the operator's collector.
+//! Makes spans of the turns' records.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context as _;
-use rialto_edge::Exporter;
 use rialto_engine::history::{Ended, Kind as Started, Record};
 use rialto_engine::{Clock, Entropy, Spans as EngineSpans, TurnId, TurnSpan};
-use rialto_manifest::operator::Telemetry;
 use rialto_telemetry::Spans;
-use rialto_telemetry::otlp::Resource;
 use rialto_telemetry::spans::{Kind, Span, Value};
-use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 /// The engine's tracing system.
 pub struct TurnSpans {
@@ -69,36 +62,6 @@ impl EngineSpans for TurnSpans {
             attributes: attributes(record),
             error,
         });
-    }
-}
-
-/// A running exporter.
-pub(crate) struct Exporting {
-    stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
-}
-
-impl Exporting {
-    /// Start the export of these spans.
-    pub fn start(wanted: &Telemetry, spans: Spans, handle: &Handle) -> anyhow::Result<Self> {
-        let resource = Resource {
-            service: wanted.service_name.clone(),
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        let collector = wanted.endpoint.to_string();
-        let exporter = Exporter::new(spans.queue().clone(), resource, &collector)
-            .with_context(|| format!("exporting spans to {collector}"))?;
-        let (stop, stopped) = watch::channel(false);
-        Ok(Self {
-            stop,
-            task: handle.spawn(exporter.run(stopped)),
-        })
-    }
-
-    /// Export the last spans, for a short time. Call it after all turns have ended.
-    pub fn finish(self, handle: &Handle) {
-        let _ = self.stop.send(true);
-        let _ = handle.block_on(self.task);
     }
 }
 

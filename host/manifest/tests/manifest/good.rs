@@ -66,6 +66,7 @@ fn every_key_reaches_the_host() {
     assert_eq!(telemetry.endpoint.to_string(), "http://127.0.0.1:4318/otlp");
     assert!((telemetry.sampling_ratio - 0.25).abs() < f64::EPSILON);
     assert_eq!(telemetry.service_name, "hub");
+    assert!(telemetry.logs);
     let quoting = &manifest.scheme().contexts["quoting"];
     assert_eq!(quoting.limits.fuel, Some(100_000_000));
     assert_eq!(

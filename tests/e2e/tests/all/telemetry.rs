@@ -1,5 +1,5 @@
-//! Spans of a payment at a collector: a whole transfer in one trace. An absent or silent collector does not
-//! affect payments.
+//! Spans of a payment at a collector: a whole transfer in one trace. Log lines reach it too. An absent or silent collector
+//! does not affect payments.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -79,6 +79,8 @@ fn attributes(of: &Value) -> BTreeMap<String, Value> {
 #[derive(Clone, Default)]
 struct Collector {
     exports: Arc<Mutex<Vec<Value>>>,
+    /// Exports of log records.
+    logs: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Collector {
@@ -101,12 +103,26 @@ impl Collector {
     }
 
     async fn take(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        assert_eq!(request.uri().path(), "/v1/traces");
+        let exports = match request.uri().path() {
+            "/v1/traces" => &self.exports,
+            "/v1/logs" => &self.logs,
+            other => panic!("{other} is no path of the protocol"),
+        };
         assert_eq!(request.headers()["content-type"], "application/json");
         let body = request.into_body().collect().await.unwrap().to_bytes();
         let export = serde_json::from_slice(&body).unwrap();
-        self.exports.lock().unwrap().push(export);
+        exports.lock().unwrap().push(export);
         Response::new(Full::new(Bytes::from_static(b"{}")))
+    }
+
+    /// All log records so far.
+    fn log_records(&self) -> Vec<Value> {
+        let logs = self.logs.lock().unwrap();
+        let resources = logs.iter().flat_map(|export| list(export, "resourceLogs"));
+        let scopes = resources.flat_map(|resource| list(resource, "scopeLogs"));
+        scopes
+            .flat_map(|scope| list(scope, "logRecords").clone())
+            .collect()
     }
 
     /// All spans of a trace so far.
@@ -136,7 +152,7 @@ async fn world(collector: SocketAddr) -> World {
     let path = scheme.path().join("rialto.toml");
     let mut text = fs::read_to_string(&path).unwrap();
     text += &format!(
-        "\n[telemetry]\nendpoint = \"http://{collector}\"\nservice-name = \"hub-under-test\"\n"
+        "\n[telemetry]\nendpoint = \"http://{collector}\"\nservice-name = \"hub-under-test\"\nlogs = true\n"
     );
     fs::write(&path, text).unwrap();
     World::of(scheme, &WorldOptions::default()).await.unwrap()
@@ -284,4 +300,46 @@ async fn absent_or_silent_collector_slows_no_payment() {
         assert_eq!(books.problems().unwrap(), Vec::<String>::new());
         world.no_complaints().unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn log_lines_of_host_and_components_reach_the_collector() {
+    let (collector, address) = Collector::start().await;
+    let world = world(address).await;
+    let find = |text: &str| {
+        let records = collector.log_records();
+        let mut found = records.into_iter().filter(|record| {
+            let body = record["body"]["stringValue"].as_str().unwrap();
+            body.contains(text)
+        });
+        found.next()
+    };
+    let wanted = ["THIS IS A SANDBOX", "participant payerfsp created"];
+    let [of_host, of_component] = wanted;
+    until("both lines", EXPORTED_WITHIN, async || {
+        let missing: Vec<&str> = wanted
+            .into_iter()
+            .filter(|text| find(text).is_none())
+            .collect();
+        Ok(missing.is_empty().then_some(()).ok_or(missing.join(", ")))
+    })
+    .await
+    .unwrap();
+    let of_host = find(of_host).unwrap();
+    assert_eq!(
+        (&of_host["severityText"], &of_host["severityNumber"]),
+        (&"WARN".into(), &13.into())
+    );
+    assert_eq!(
+        attributes(&of_host)["rialto.target"]["stringValue"],
+        "rialto::starting"
+    );
+    let of_component = find(of_component).unwrap();
+    assert_eq!(of_component["severityText"], "INFO");
+    assert_eq!(
+        attributes(&of_component)["rialto.component"]["stringValue"],
+        "participant-lifecycle-management"
+    );
+    assert_eq!(of_component["traceId"].as_str().unwrap().len(), 32);
+    drop(world);
 }
