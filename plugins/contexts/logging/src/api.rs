@@ -9,8 +9,9 @@ use rialto_sdk::operators::{Answer, Caller, Kind, Problem, Role, parameter};
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::exports::rialto::host::http_handler::Request;
-use crate::entries::{self, Attributed, Level, Said, Source};
-use crate::reading::{self, Query};
+use crate::bindings::rialto::host::keys::KeyError;
+use crate::entries::{self, Attributed, Level, NotWritten, Said, Source};
+use crate::reading::{self, Order, Query};
 use crate::world::World;
 
 /// Answer a request.
@@ -51,12 +52,33 @@ fn write(world: &mut impl World, caller: &Caller, all: Vec<Said>) -> Result<Answ
         said,
     });
     let ids = entries::write(world, Source::Program, all.collect());
-    let ids = ids.ok_or_else(|| {
-        let detail = "as many entries have arrived in this hour as are kept in all: try again in the next one";
-        let most = world.settings().entries_max;
-        Problem::new(Kind::TooMany, detail).with("most", most)
+    let ids = ids.map_err(|why| match why {
+        NotWritten::TooMany => {
+            let detail = "as many entries have arrived in this hour as are kept in all: try again in the next one";
+            let most = world.settings().entries_max;
+            Problem::new(Kind::TooMany, detail).with("most", most)
+        }
+        NotWritten::Key(error) => no_key(error),
     })?;
     Ok(Answer::json(201, &Written { ids }))
+}
+
+fn no_key(error: KeyError) -> Problem {
+    let (kind, detail) = match error {
+        KeyError::NoProvider => (
+            Kind::ProviderUnknown,
+            "entries are to be signed or encrypted, and the host has no provider of keys that can: add one to `[keys.providers]` of rialto.toml".to_owned(),
+        ),
+        KeyError::ProviderAway(why) => (
+            Kind::ProviderAway,
+            format!("the provider of the log's keys does not answer now: {why}"),
+        ),
+        other => (
+            Kind::KeyUnavailable,
+            format!("the host cannot use the log's keys: {other:?}"),
+        ),
+    };
+    Problem::new(kind, detail)
 }
 
 fn read(world: &mut impl World, caller: &Caller, request: &Request) -> Result<Answer, Problem> {
@@ -78,6 +100,7 @@ fn of_parameters(parameters: &[(String, String)]) -> Result<Query, Problem> {
         value.transpose().map_err(|_| bad(name))
     };
     let level = text("level").map(|level| serde_json::from_value::<Level>(level.into()));
+    let order = text("order").map(|order| serde_json::from_value::<Order>(order.into()));
     let limit = number("limit")?.map(usize::try_from).transpose();
     Ok(Query {
         since: number("since")?,
@@ -87,6 +110,7 @@ fn of_parameters(parameters: &[(String, String)]) -> Result<Query, Problem> {
         about: text("about"),
         trace: text("trace"),
         text: text("text"),
+        order: order.transpose().map_err(|_| bad("order"))?,
         cursor: text("cursor"),
         limit: limit.map_err(|_| bad("limit"))?,
     })

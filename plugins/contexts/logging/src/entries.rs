@@ -3,6 +3,8 @@
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
+use crate::bindings::rialto::host::keys::KeyError;
+use crate::sealing::{Made, Protection};
 use crate::trimming::has_entries;
 use crate::world::World;
 
@@ -97,6 +99,21 @@ pub struct Entry {
     /// The part of the host that has written it, for a line of the host's log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
+    /// The message, if it is encrypted. Then `message` is empty in the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Made>,
+    /// The signature of the entry with its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Made>,
+}
+
+/// Why entries are not written.
+#[derive(Debug)]
+pub enum NotWritten {
+    /// As many have arrived in this hour as are kept in all: somebody writes without end.
+    TooMany,
+    /// They cannot be signed or encrypted.
+    Key(KeyError),
 }
 
 /// That there is an entry. Its id says which.
@@ -168,28 +185,53 @@ pub struct Attributed {
     pub said: Said,
 }
 
-/// Write entries in their order. Returns their ids. None if as many have arrived in this hour as are kept in all: somebody
-/// writes without end.
-pub fn write(world: &mut impl World, source: Source, all: Vec<Attributed>) -> Option<Vec<String>> {
+/// Write entries in their order. Returns their ids.
+///
+/// # Errors
+/// When none of them is written.
+pub fn write(
+    world: &mut impl World,
+    source: Source,
+    all: Vec<Attributed>,
+) -> Result<Vec<String>, NotWritten> {
     let now = world.now();
     let hour = hour_id(now / HOUR);
     let before = HOURS.within(world).get_for_update(&hour);
     let is_first = before.is_none();
     let mut count = before.unwrap_or_default();
     count.entries += all.len() as u64;
-    if count.entries > world.settings().entries_max {
-        return None;
+    let settings = world.settings();
+    if count.entries > settings.entries_max {
+        return Err(NotWritten::TooMany);
     }
+    let entries = entries(world, source, all);
+    let mut protection = Protection::default();
+    let protected = entries.into_iter().map(|mut entry| {
+        protection.apply(world, &settings, &mut entry)?;
+        Ok(entry)
+    });
+    let protected: Vec<Entry> = protected
+        .collect::<Result<_, _>>()
+        .map_err(NotWritten::Key)?;
     // A log with entries has its reminder, which must not be put off.
     if is_first && !has_entries(world) {
         world.remind(now + HOUR);
     }
     HOURS.within(world).put(&hour, &count);
-    let random = world.random();
-    let ids = all.into_iter().enumerate().map(|(n, attributed)| {
+    let ids = protected.into_iter().map(|entry| {
+        put(world, &entry);
+        entry.id
+    });
+    Ok(ids.collect())
+}
+
+/// New entries, neither signed nor encrypted.
+fn entries(world: &mut impl World, source: Source, all: Vec<Attributed>) -> Vec<Entry> {
+    let (now, random) = (world.now(), world.random());
+    let entry = |(n, attributed): (usize, Attributed)| {
         let said = attributed.said;
-        // Entries of one call stay in their order.
-        let entry = Entry {
+        Entry {
+            // Entries of one call stay in their order.
             id: format!("{}-{random}{n:04x}", id(now)),
             at: said.at.unwrap_or(now).min(AT_MAX),
             arrived_at: now,
@@ -200,11 +242,11 @@ pub fn write(world: &mut impl World, source: Source, all: Vec<Attributed>) -> Op
             about: said.about,
             trace: said.trace,
             target: attributed.target,
-        };
-        put(world, &entry);
-        entry.id
-    });
-    Some(ids.collect())
+            sealed: None,
+            signature: None,
+        }
+    };
+    all.into_iter().enumerate().map(entry).collect()
 }
 
 fn put(world: &mut impl World, entry: &Entry) {

@@ -3,6 +3,8 @@
 use rialto_sdk::bindings::rialto::host::{clock, random, scheduling};
 use rialto_sdk::scheme::settings;
 
+use crate::bindings::rialto::host::keys::{self, Algorithm, Attributes, KeyError, Purpose};
+use crate::sealing::Use;
 use crate::settings::Settings;
 use crate::world::World;
 
@@ -10,6 +12,9 @@ use crate::world::World;
 const TRIM: &str = "trim";
 /// Random bytes of an entry's id.
 const RANDOM_BYTES: u32 = 6;
+
+/// The kind of providers that are not called over a network or a bus.
+const SOFTWARE: &str = "software";
 
 /// The host.
 pub struct Host;
@@ -31,5 +36,50 @@ impl World for Host {
 
     fn remind(&mut self, due: u64) {
         scheduling::set_reminder(TRIM, due, "");
+    }
+
+    fn alert(&mut self, line: &str) {
+        rialto_sdk::error!("ALERT: {line}");
+    }
+
+    fn generate(&mut self, r#use: Use) -> Result<String, KeyError> {
+        let (label, purpose, algorithm) = match r#use {
+            Use::Sign => ("signatures of the log", Purpose::Sign, Algorithm::Es256),
+            Use::Encrypt => ("messages of the log", Purpose::Encrypt, Algorithm::A256Gcm),
+        };
+        let providers = keys::providers().into_iter();
+        let able = providers.filter(|provider| provider.algorithms.contains(&algorithm));
+        // A remote one would be called for each entry.
+        let provider = able.min_by_key(|provider| provider.kind != SOFTWARE);
+        let attributes = Attributes {
+            label: label.to_owned(),
+            purpose,
+            algorithm,
+            not_after: None,
+        };
+        let provider = provider.ok_or(KeyError::NoProvider)?;
+        let key = keys::generate(&provider.name, &attributes)?;
+        Ok(key.reference)
+    }
+
+    fn sign(&mut self, key: &str, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        keys::sign(key, message)
+    }
+
+    fn verify(&mut self, key: &str, message: &[u8], signature: &[u8]) -> Result<bool, KeyError> {
+        keys::verify(key, message, signature)
+    }
+
+    fn encrypt(&mut self, key: &str, plain: &[u8], associated: &[u8]) -> Result<Vec<u8>, KeyError> {
+        keys::encrypt(key, plain, associated)
+    }
+
+    fn decrypt(
+        &mut self,
+        key: &str,
+        cipher: &[u8],
+        associated: &[u8],
+    ) -> Result<Vec<u8>, KeyError> {
+        keys::decrypt(key, cipher, associated)
     }
 }

@@ -9,15 +9,19 @@
 //! | [`entries`] | entries, and writing them |
 //! | [`told`] | entries of events, and of the host's lines |
 //! | [`reading`] | searches |
+//! | [`newest`] | the ids of the newest entries |
+//! | [`sealing`] | signing and encrypting entries |
 //! | [`trimming`] | removing what is old, or more than is kept |
-//! | [`settings`] | how long and how many entries are kept |
+//! | [`settings`] | how long and how many entries are kept, and whether they are signed and encrypted |
 //! | [`world`] | everything outside; [`host`] is the real one |
 
 pub mod api;
 pub mod bindings;
 pub mod entries;
 pub mod host;
+pub mod newest;
 pub mod reading;
+pub mod sealing;
 pub mod settings;
 #[cfg(test)]
 mod tests;
@@ -45,7 +49,7 @@ mod component {
     );
 
     rialto_sdk::judges_settings!(settings_handler, Logging, Settings);
-    rialto_sdk::describes_settings!(configuration_schema, Logging, version 1, "../settings.schema.json");
+    rialto_sdk::describes_settings!(configuration_schema, Logging, version 2, "../settings.schema.json");
 
     impl log_write::Guest for Logging {
         fn log_write(event: log_write::Event) {

@@ -1,4 +1,4 @@
-//! The component's settings: how long and how many entries are kept.
+//! The component's settings: how long and how many entries are kept, and whether they are signed and encrypted.
 
 use rialto_sdk::settings::Problems;
 use serde::Deserialize;
@@ -18,6 +18,10 @@ pub struct Settings {
     pub keep_days: u64,
     /// How many entries are kept. Beyond it the oldest are removed, an hour's at a time.
     pub entries_max: u64,
+    /// Whether new entries are signed, so that a change of one is noticed.
+    pub signed: bool,
+    /// Whether the messages of new entries are encrypted in the store.
+    pub encrypted: bool,
 }
 
 impl Default for Settings {
@@ -25,6 +29,8 @@ impl Default for Settings {
         Self {
             keep_days: 30,
             entries_max: 1_000_000,
+            signed: false,
+            encrypted: false,
         }
     }
 }

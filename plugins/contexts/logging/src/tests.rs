@@ -1,5 +1,7 @@
 //! Tests of the context in surroundings of its own.
 
+mod protected;
+
 use rialto_sdk::bindings::rialto::host::logging::Level as LineLevel;
 use rialto_sdk::documents::{Memory, Range};
 use rialto_sdk::operators::{Answer, Caller};
@@ -9,7 +11,9 @@ use crate::api;
 use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::exports::rialto::host::log_handler::LogLine;
 use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
+use crate::bindings::rialto::host::keys::KeyError;
 use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, HOUR, HOURS};
+use crate::sealing::Use;
 use crate::settings::Settings;
 use crate::told;
 use crate::trimming::{AT_ONCE, begin, trim};
@@ -25,6 +29,13 @@ struct Fake {
     drawn: u64,
     settings: Settings,
     reminded: Option<u64>,
+    /// Keys that were made.
+    keys: u32,
+    /// Keys that cannot be used any more.
+    lost: Vec<String>,
+    /// Whether the provider of keys answers.
+    is_away: bool,
+    alerts: Vec<String>,
 }
 
 impl Default for Fake {
@@ -35,6 +46,10 @@ impl Default for Fake {
             drawn: 0,
             settings: Settings::default(),
             reminded: None,
+            keys: 0,
+            lost: Vec::new(),
+            is_away: false,
+            alerts: Vec::new(),
         }
     }
 }
@@ -56,9 +71,50 @@ impl World for Fake {
     fn remind(&mut self, due: u64) {
         self.reminded = Some(due);
     }
+    fn alert(&mut self, line: &str) {
+        self.alerts.push(line.to_owned());
+    }
+    fn generate(&mut self, r#use: Use) -> Result<String, KeyError> {
+        self.keys += 1;
+        let key = format!("{use:?}-{}", self.keys);
+        self.usable(&key).map(|()| key)
+    }
+    fn sign(&mut self, key: &str, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        self.usable(key)?;
+        Ok([key.as_bytes(), b"\0", message].concat())
+    }
+    fn verify(&mut self, key: &str, message: &[u8], signature: &[u8]) -> Result<bool, KeyError> {
+        Ok(self.sign(key, message)? == signature)
+    }
+    fn encrypt(&mut self, key: &str, plain: &[u8], associated: &[u8]) -> Result<Vec<u8>, KeyError> {
+        self.usable(key)?;
+        let hidden: Vec<u8> = plain.iter().map(|byte| byte ^ 0xff).collect();
+        Ok([key.as_bytes(), b"\0", associated, b"\0", &hidden].concat())
+    }
+    fn decrypt(
+        &mut self,
+        key: &str,
+        cipher: &[u8],
+        associated: &[u8],
+    ) -> Result<Vec<u8>, KeyError> {
+        self.usable(key)?;
+        let head = [key.as_bytes(), b"\0", associated, b"\0"].concat();
+        let hidden = cipher.strip_prefix(&*head).ok_or(KeyError::NotOpened)?;
+        Ok(hidden.iter().map(|byte| byte ^ 0xff).collect())
+    }
 }
 
 impl Fake {
+    fn usable(&self, key: &str) -> Result<(), KeyError> {
+        if self.is_away {
+            return Err(KeyError::ProviderAway("it rests".to_owned()));
+        }
+        match self.lost.iter().any(|lost| lost == key) {
+            true => Err(KeyError::NoKey("it is gone".to_owned())),
+            false => Ok(()),
+        }
+    }
+
     fn asks(&mut self, who: &str, operation: &str, body: &Value) -> (u16, Value) {
         self.sends(who, operation, body, &[])
     }
@@ -367,4 +423,56 @@ fn lines_of_the_host_are_entries_of_their_writers() {
     let flood = (0..2).map(|_| line("host", LineLevel::Info, "flood"));
     told::of_lines(&mut fake, flood.collect());
     assert_eq!(fake.count(), 4);
+}
+
+#[test]
+fn newest_entries_come_first_on_request() {
+    let mut fake = Fake::default();
+    // Far apart, close together, and at the same time.
+    for (at, message) in [(NOW - 20 * 365 * 24 * HOUR, "old"), (NOW - HOUR, "before")] {
+        fake.now = at;
+        fake.says(message);
+    }
+    let mut expected = vec!["old".to_owned(), "before".to_owned()];
+    for n in 0..1_500_u64 {
+        fake.now = NOW + n / 2;
+        let said = json!({ "level": "INFO", "message": n.to_string(), "about": "a" });
+        let many = json!({ "entries": [said, { "level": "INFO", "message": format!("{n}b") }] });
+        assert_eq!(fake.asks("switch", "writeLogEntries", &many).0, 201);
+        expected.extend([n.to_string(), format!("{n}b")]);
+    }
+    // Entries of one instant are in the order of their ids, which the fake draws downwards.
+    let oldest_first = all_pages(&mut fake, json!({ "since": 0, "limit": 1_000 }));
+    assert_eq!(oldest_first.len(), expected.len());
+    let mut newest_first = oldest_first.clone();
+    newest_first.reverse();
+    for limit in [400, 1_000] {
+        let query = json!({ "since": 0, "order": "newest", "limit": limit });
+        assert_eq!(all_pages(&mut fake, query), newest_first, "{limit}");
+    }
+    let of_subject = json!({ "about": "a", "order": "newest", "until": NOW + 10, "limit": 3 });
+    let found = all_pages(&mut fake, of_subject);
+    let of_oldest = json!({ "about": "a", "order": "oldest", "until": NOW + 10 });
+    let mut oldest = all_pages(&mut fake, of_oldest);
+    oldest.reverse();
+    assert_eq!((found.len(), &found), (20, &oldest));
+    let parameters = [("since", "0"), ("order", "newest"), ("limit", "1")];
+    let (_, body) = fake.sends("rita", "readLog", &Value::Null, &parameters);
+    assert_eq!(messages(&body), newest_first[..1]);
+    let nothing = json!({ "trace": TRACE, "order": "newest" });
+    assert!(all_pages(&mut fake, nothing).is_empty());
+}
+
+/// The messages of all pages.
+fn all_pages(fake: &mut Fake, mut query: Value) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        let (status, body) = fake.asks("rita", "searchLog", &query);
+        assert_eq!(status, 200, "{body}");
+        all.extend(messages(&body));
+        match body.get("nextCursor") {
+            Some(cursor) => query["cursor"] = cursor.clone(),
+            None => return all,
+        }
+    }
 }

@@ -6,7 +6,8 @@ use rialto_sdk::bindings::rialto::host::logging::Level as LineLevel;
 use crate::bindings::exports::rialto::host::log_handler::LogLine;
 use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
 use crate::entries::{
-    ABOUT_BYTES_MAX, Attributed, Level, MESSAGE_BYTES_MAX, Said, Source, is_trace, write,
+    ABOUT_BYTES_MAX, Attributed, Level, MESSAGE_BYTES_MAX, NotWritten, Said, Source, is_trace,
+    write,
 };
 use crate::world::World;
 
@@ -32,7 +33,7 @@ pub fn of_event(world: &mut impl World, event: Event) {
         target: String::new(),
         said,
     };
-    let _ = write(world, Source::Event, vec![entry]);
+    keep(world, Source::Event, vec![entry]);
 }
 
 /// Write the entries of lines of the host's log. Beyond the number of an hour they are lost.
@@ -55,7 +56,16 @@ pub fn of_lines(world: &mut impl World, lines: Vec<LogLine>) {
     };
     let all: Vec<Attributed> = lines.into_iter().map(entry).collect();
     if !all.is_empty() {
-        let _ = write(world, Source::Host, all);
+        keep(world, Source::Host, all);
+    }
+}
+
+/// Write entries, or lose them.
+fn keep(world: &mut impl World, source: Source, all: Vec<Attributed>) {
+    if let Err(NotWritten::Key(error)) = write(world, source, all) {
+        world.alert(&format!(
+            "entries of the log are lost, because they cannot be signed or encrypted: {error:?}"
+        ));
     }
 }
 

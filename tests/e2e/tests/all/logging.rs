@@ -1,8 +1,10 @@
 //! The log of the scheme: entries of programs outside and of contexts, and searches.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rialto_simulator::client::HttpClient;
+use rialto_tests::books::documents;
 use rialto_tests::metrics::Metrics;
 use rialto_tests::office::{Office, Said};
 use rialto_tests::waiting::until;
@@ -243,11 +245,45 @@ async fn flood_of_lines_is_bounded_and_counted() {
     assert!(count("rialto_log_lines_lost_total") > 0);
     // A turn takes a hundred at most, and lines that were dropped are no entries.
     let lines = found(&office, json!({ "since": 0, "limit": 1_000 })).await;
-    let mut by_turn = std::collections::BTreeMap::<u64, usize>::new();
+    let mut by_turn = BTreeMap::<u64, usize>::new();
     for line in &lines {
         let arrived_at = line["arrivedAt"].as_u64().unwrap();
         *by_turn.entry(arrived_at).or_default() += 1;
     }
     assert!(by_turn.values().all(|lines| *lines <= 100), "{by_turn:?}");
     assert_eq!(count("rialto_turns_failed_total"), 0);
+}
+
+#[tokio::test]
+async fn entries_are_signed_and_encrypted() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_operators(PEOPLE).unwrap();
+    scheme
+        .set("logging", "signed = true\nencrypted = true")
+        .unwrap();
+    let host = RunningHost::start(&scheme).unwrap();
+    let office = Office::of(&scheme, &host, &["anna", "switch"]).unwrap();
+    let entry = json!({ "level": "INFO", "message": "a private line", "about": "card:1" });
+    let entries: Vec<&Value> = (0..100).map(|_| &entry).collect();
+    let many = json!({ "entries": entries });
+    let said = office.post("switch", "/log-read-build-log", &many).await;
+    assert_eq!(said.unwrap().status, 201);
+    let query = json!({ "about": "card:1", "text": "private", "order": "newest" });
+    let lines = found(&office, query).await;
+    assert_eq!(lines.len(), 100);
+    for line in &lines {
+        assert_eq!(
+            (&line["message"], &line["verified"]),
+            (&"a private line".into(), &true.into())
+        );
+    }
+    // The host's lines are protected too, and the store has no message in the clear.
+    let of_host = found(&office, json!({ "since": 0, "writer": "host" })).await;
+    assert_eq!(of_host[0]["verified"], true, "{of_host:?}");
+    let stored: BTreeMap<String, Value> = documents(&host, "logging", "entries").unwrap();
+    assert!(stored.len() > 100);
+    for (id, entry) in stored {
+        assert_eq!(entry["message"], "", "{id}");
+        assert!(entry["signature"].is_object(), "{id}");
+    }
 }
