@@ -9,6 +9,7 @@ use rialto_engine::{Failure, Handled, Interrupt, Name, Payload, Reply, Turn};
 use serde_json::Value;
 use wasmtime::component::Val;
 
+use crate::guest::Source;
 use crate::link::EventPayload;
 use crate::names::InterfaceName;
 use crate::release::{Member, Release};
@@ -26,6 +27,8 @@ pub struct Call {
     pub arguments: Vec<Value>,
     /// The release whose types the arguments have.
     pub release: u64,
+    /// The client that makes the call, by its proven name; none for the host itself.
+    pub client: Option<Name>,
 }
 
 /// The outcome of a call.
@@ -63,6 +66,9 @@ pub(crate) fn call(
     };
     turn.set_release(release.number);
     let handled = in_member(release, component, turn, |member, instance| {
+        if let Some(active) = &mut instance.store.data_mut().active {
+            active.caller = call.client.clone().map(Source::Client);
+        }
         let mut results = vec![Val::Bool(false); member.exports[export].results];
         member.invoke(instance, export, &arguments, &mut results)?;
         // A function may have no result.

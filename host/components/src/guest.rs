@@ -15,7 +15,7 @@ use crate::denials::Denials;
 use crate::release::Release;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
-use crate::wasi::{Source, Wasi};
+use crate::wasi::{self, Wasi};
 
 /// The deepest nesting of calls between components.
 pub const CALL_DEPTH_MAX: u32 = 16;
@@ -32,6 +32,17 @@ pub struct Active {
     pub depth: u32,
     /// Who has caused it by a request, as far as the host knows.
     pub actor: Option<Arc<Actor>>,
+    /// Who has made the call that the component with the turn answers; none for the host itself.
+    pub caller: Option<Source>,
+}
+
+/// Who has made a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A component, by its name in the scheme.
+    Component(Name),
+    /// A client from outside, by the name that it has proven.
+    Client(Name),
 }
 
 /// Facts about a component that are the same for all its instances of a release.
@@ -104,7 +115,7 @@ pub struct Guest {
 
 impl Guest {
     /// The data of a fresh store.
-    pub(crate) fn new(identity: Arc<Identity>, wasi: Option<Source>) -> Self {
+    pub(crate) fn new(identity: Arc<Identity>, wasi: Option<wasi::Source>) -> Self {
         Self {
             identity,
             active: None,

@@ -10,7 +10,7 @@ use rialto_engine::{Interrupt, Name, Payload};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Val};
 
-use crate::guest::{Active, CALL_DEPTH_MAX, Guest};
+use crate::guest::{Active, CALL_DEPTH_MAX, Guest, Source};
 use crate::introspect::{Function, Shape};
 use crate::names::InterfaceName;
 use crate::release::Member;
@@ -183,7 +183,9 @@ fn call(
                 &named
             }
         };
-        let active = lend(&mut store)?;
+        let caller = store.data().identity.name.clone();
+        let mut active = lend(&mut store)?;
+        let own_caller = active.caller.replace(Source::Component(caller));
         let release = active.release.clone();
         let started_us = active.turn.monotonic_us();
         let member = &release.members[provider];
@@ -199,6 +201,7 @@ fn call(
         });
         let depth = active.depth.checked_sub(1);
         active.depth = depth.expect("a call that ends was counted when the turn was lent to it");
+        active.caller = own_caller;
         store.data_mut().active = Some(active);
         outcome.map_err(|error| explain(member, error))?;
         noted.map_err(wasmtime::Error::from)

@@ -395,6 +395,7 @@ pub(crate) fn run_in<T>(
         release: release.clone(),
         depth: 0,
         actor: None,
+        caller: None,
     });
     let outcome = member
         .arm(&mut lease.store)
@@ -447,6 +448,7 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
         release: release.clone(),
         depth: 0,
         actor: None,
+        caller: None,
     };
     let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
     Handled {

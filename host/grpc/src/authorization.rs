@@ -26,8 +26,17 @@ pub enum Denied {
     Lacks(String),
 }
 
-/// Decides by the value of the header `authorization`. Returns the client's name.
-pub type Authorizer = Arc<dyn Fn(Option<&str>, Permission) -> Result<Name, Denied> + Send + Sync>;
+/// A client that may do what it asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Its name, as components are told it.
+    pub name: Name,
+    /// Clients with the same share have one share of the host's work together.
+    pub share: Name,
+}
+
+/// Decides by the value of the header `authorization`.
+pub type Authorizer = Arc<dyn Fn(Option<&str>, Permission) -> Result<Client, Denied> + Send + Sync>;
 
 /// What the audit log is to have of a refused request.
 pub(crate) fn denial(request: &Request<Incoming>, refused: &Denied) -> Denial {

@@ -22,7 +22,7 @@ pub mod server;
 mod service;
 mod turn;
 
-pub use authorization::{Authorizer, Denied, Permission};
+pub use authorization::{Authorizer, Client, Denied, Permission};
 pub use calls::{Calls, OfferedApis, Unserved};
 pub use server::Server;
 pub use service::{Limits, Service};

@@ -13,7 +13,7 @@ use rialto_edge::pace::PacedBody;
 use rialto_edge::peers::Shares;
 use rialto_edge::spans::{Open, begun_by};
 use rialto_edge::{Memory, Pace, PeerAddress};
-use rialto_engine::{Engine, Name, Requester};
+use rialto_engine::{Engine, Requester};
 use rialto_telemetry::metrics::CallLabels;
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, watch};
@@ -24,7 +24,7 @@ use tower::{Service as _, ServiceExt as _, service_fn};
 use tracing::Instrument as _;
 
 use crate::answer;
-use crate::authorization::{Authorizer, Permission, denial};
+use crate::authorization::{Authorizer, Client, Permission, denial};
 use crate::body::{Measured, SharedPermit, Stopped};
 use crate::calls::{Boxed, Calls, Reflection, Served};
 use crate::codec::BytesCodec;
@@ -153,13 +153,13 @@ impl Service {
             To::Reflection(_) => Some(Permission::Read),
             To::Method(_) | To::Nowhere => Some(Permission::Call),
         };
-        let mut asker = Name::default();
+        let mut client = Client::default();
         if let Some(permission) = permission {
             let mut shown = request.headers().get_all(header::AUTHORIZATION).iter();
             let only = shown.next().filter(|_| shown.next().is_none());
             let shown = only.and_then(|value| value.to_str().ok());
             match (self.authorizer)(shown, permission) {
-                Ok(name) => asker = name,
+                Ok(known) => client = known,
                 Err(denied) => {
                     self.denials.keep(denial(&request, &denied));
                     let status = answer::denied(denied);
@@ -182,7 +182,7 @@ impl Service {
             }
             To::Method(ref served) => {
                 let started = Instant::now();
-                let (response, code) = self.call(&calls, served, request, asker).await;
+                let (response, code) = self.call(&calls, served, request, client).await;
                 let took = started.elapsed().as_secs_f64();
                 self.metrics.call_seconds.observe(took);
                 self.count(&to, code);
@@ -236,7 +236,7 @@ impl Service {
         calls: &Arc<Calls>,
         served: &Arc<Served>,
         request: Request<Incoming>,
-        asker: Name,
+        client: Client,
     ) -> (Response<Body>, Code) {
         if self.limits.is_full.load(Ordering::Relaxed) {
             return (answer::full().into_http(), Code::Unavailable);
@@ -271,18 +271,25 @@ impl Service {
         let arrives = arrived.clone();
         let handler = service_fn(move |request: tonic::Request<Bytes>| {
             let (turns, calls, method) = (turns.clone(), calls.clone(), method.clone());
-            let (permit, asker) = (permit.clone(), asker.clone());
+            let (permit, client) = (permit.clone(), client.clone());
             arrives.store(true, Ordering::Relaxed);
             async move {
                 let left = until.saturating_duration_since(tokio::time::Instant::now());
                 let asker = Requester {
-                    name: asker,
+                    name: client.share,
                     within: Some(left),
                     ..Requester::default()
                 };
                 let message = request.into_inner();
                 let answer = turns
-                    .run(&calls, &method, message, permit, trace, asker)
+                    .run(
+                        &calls,
+                        &method,
+                        message,
+                        permit,
+                        trace,
+                        (asker, client.name),
+                    )
                     .await;
                 answer.map(tonic::Response::new)
             }

@@ -44,7 +44,7 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        asker: Requester,
+        (asker, client): (Requester, Name),
     ) -> Result<Bytes, Status> {
         let until = asker.within.map(|within| Instant::now() + within);
         let (mut calls, mut served) = (calls.clone(), served.clone());
@@ -54,7 +54,8 @@ impl Turns {
                 ..asker.clone()
             };
             let message = message.clone();
-            let called = self.run_once(&calls, &served, message, permit.clone(), trace, asker);
+            let from = (asker, client.clone());
+            let called = self.run_once(&calls, &served, message, permit.clone(), trace, from);
             match called.await? {
                 CallOutcome::Returned(value) => return answer(&calls, &served, &value),
                 CallOutcome::ReleaseChanged => {
@@ -84,7 +85,7 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        asker: Requester,
+        (asker, client): (Requester, Name),
     ) -> Result<CallOutcome, Status> {
         let method = &served.method;
         let arguments = calls.codec.arguments(method, &message);
@@ -95,6 +96,7 @@ impl Turns {
             function: method.function.as_str().into(),
             arguments,
             release: calls.release,
+            client: Some(client),
         };
         let name = label(&method.interface, &method.function);
         let (component, argument): (Name, _) = match &served.target {

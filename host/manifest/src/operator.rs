@@ -398,13 +398,15 @@ pub enum Surface {
     Auditing,
     /// Reading the audit log.
     AuditLog,
+    /// Who calls the component: another one, or a client by gRPC.
+    Caller,
     /// Lines for the host's log.
     Logging,
 }
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -418,6 +420,7 @@ impl Surface {
         Self::Auditing,
         Self::AuditLog,
         Self::Certificates,
+        Self::Caller,
         Self::Logging,
     ];
 
@@ -438,6 +441,7 @@ impl Surface {
             Self::Certificates => "certificates",
             Self::Auditing => "auditing",
             Self::AuditLog => "audit-log",
+            Self::Caller => "caller",
             Self::Logging => "logging",
         }
     }

@@ -70,6 +70,7 @@ impl Asking {
                 function: function.into(),
                 arguments: arguments.clone(),
                 release: release.number,
+                client: None,
             };
             match self.call(asker, &component, call).await? {
                 CallOutcome::Returned(value) => {

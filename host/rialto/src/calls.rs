@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_components::{Digest, Release};
-use rialto_grpc::{Authorizer, Calls, Denied, Limits, OfferedApis, Permission, Service};
+use rialto_grpc::{Authorizer, Calls, Client, Denied, Limits, OfferedApis, Permission, Service};
 use rialto_manifest::Operator;
 use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
@@ -122,7 +122,10 @@ fn authorizer(shared: Arc<Shared>) -> Authorizer {
             Permission::Read => Role::Reader,
         };
         if caller.has(role) {
-            return Ok(format!("operator {}", caller.name).into());
+            return Ok(Client {
+                name: (&*caller.person).into(),
+                share: format!("operator {}", caller.name).into(),
+            });
         }
         let name = &caller.name;
         Err(Denied::Lacks(format!(

@@ -179,6 +179,7 @@ impl SignerNotifier {
             function: FUNCTION.into(),
             arguments: vec![serde_json::json!(signers)],
             release: release.number,
+            client: None,
         };
         let submitted = self.engine.submit(
             component.clone(),

@@ -16,6 +16,10 @@ impl Host for Guest {
     fn send(&mut self, request: OutboundRequest) -> wasmtime::Result<u64> {
         self.stage(request, None)
     }
+
+    fn is_granted(&mut self, url: String) -> wasmtime::Result<bool> {
+        Ok(origin_is_granted(&self.identity.outbound, &url))
+    }
 }
 
 impl Guest {

@@ -3,6 +3,7 @@
 
 mod audit_log;
 pub(crate) mod auditing;
+mod caller;
 mod certificates;
 mod clock;
 mod configuration;
@@ -22,9 +23,10 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 14] = [
+pub const SURFACES: [&str; 15] = [
     "audit-log",
     "auditing",
+    "caller",
     "certificates",
     "clock",
     "configuration",
@@ -54,6 +56,7 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
     match surface {
         "audit-log" => host::audit_log::add_to_linker::<_, HostData>(linker, |guest| guest),
         "auditing" => host::auditing::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "caller" => host::caller::add_to_linker::<_, HostData>(linker, |guest| guest),
         "certificates" => host::certificates::add_to_linker::<_, HostData>(linker, |guest| guest),
         "clock" => host::clock::add_to_linker::<_, HostData>(linker, |guest| guest),
         "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),

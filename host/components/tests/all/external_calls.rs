@@ -31,6 +31,7 @@ fn call(interface: &str, arguments: Vec<Value>) -> Call {
         function: function.into(),
         arguments,
         release: 1,
+        client: None,
     }
 }
 
@@ -83,6 +84,22 @@ fn a_call_returns_the_functions_result_and_keeps_its_turn() {
         Ok(CallOutcome::Returned(json!("done")))
     );
     assert!(is_written(&world));
+}
+
+#[test]
+fn a_component_is_told_who_calls_it() {
+    let world = world();
+    let of_the_host = echo(&world, "who-calls");
+    assert_eq!(of_the_host, Ok(CallOutcome::Returned(json!("nobody"))));
+    let call = Call {
+        client: Some("switch".into()),
+        ..call(ECHO, vec![json!("who-calls")])
+    };
+    let of_a_client = run(&world, "friend", Argument::Call(call), None);
+    let named = json!("client switch");
+    assert_eq!(of_a_client, Ok(CallOutcome::Returned(named)));
+    let of_a_component = world.order("call who-calls").unwrap();
+    assert_eq!(of_a_component, "component asker");
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn what_the_host_does_not_have_cannot_be_imported() {
     let expected = problem(
         "asker",
         "imports rialto:host/files@0.1.0, which this host does not have",
-        "the surfaces are audit-log, auditing, certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, secrets, storage, tls",
+        "the surfaces are audit-log, auditing, caller, certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, secrets, storage, tls",
     );
     assert_eq!(alone(context_in_text(files)), [expected]);
     let bare = r#"(component (import "do-it" (func)))"#;

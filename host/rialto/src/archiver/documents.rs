@@ -404,6 +404,7 @@ impl Documents {
             function: function.into(),
             arguments,
             release: release.number,
+            client: None,
         };
         let submitted = self.engine.submit(
             component.clone(),

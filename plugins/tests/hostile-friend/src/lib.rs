@@ -5,7 +5,7 @@
 //! BYTES` (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
 //! or no cursor), which is answered with the number of documents, the first and the last one's id, and the
 //! cursor to go on with. `destroy REFERENCE` destroys a key, and is answered with `destroyed` or the error;
-//! `destroy-then-trap REFERENCE` traps when the key is destroyed.
+//! `destroy-then-trap REFERENCE` traps when the key is destroyed. `who-calls` is answered with the caller.
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -30,6 +30,7 @@ mod component {
 
     use crate::bindings::exports::rialto::host::activation_handler;
     use crate::bindings::exports::rialto::hostile_context::echo;
+    use crate::bindings::rialto::host::caller::{self, Source};
     use crate::bindings::rialto::host::keys;
     use rialto_sdk::bindings::rialto::host::logging;
     use rialto_sdk::bindings::rialto::host::storage::{self, Document, Page, Range};
@@ -74,6 +75,7 @@ mod component {
                 let range = named(prefix).map_or(Range::All, |p| Range::Prefix(p.to_owned()));
                 return page(&storage::scan(PILE, &range, named(cursor), number(limit)));
             }
+            ["who-calls"] => return who_calls(),
             ["destroy", reference] => return destroy(reference),
             ["destroy-then-trap", reference] => {
                 panic!("the friend traps when the key is {}", destroy(reference))
@@ -81,6 +83,14 @@ mod component {
             _ => panic!("{order:?} is no order"),
         }
         "done".to_owned()
+    }
+
+    fn who_calls() -> String {
+        match caller::current() {
+            Some(Source::Component(name)) => format!("component {name}"),
+            Some(Source::Client(name)) => format!("client {name}"),
+            None => "nobody".to_owned(),
+        }
     }
 
     fn destroy(reference: &str) -> String {

@@ -300,7 +300,7 @@ const GUESTS: &str = "[contexts.hostile-context]\ncomponent = \"components/hosti
                       calls = [\"hostile-context/echo\"]\npublishes = [\"hostile-context/happened\"]\n\
                       rules = [\"quote-request-check\", \"transfer-prepare-check\"]\n\n\
                       [contexts.hostile-friend]\ncomponent = \"components/hostile-friend.wasm\"\n\
-                      [contexts.hostile-friend.grants]\nhost = [\"storage\", \"keys\", \"logging\"]\n\n";
+                      [contexts.hostile-friend.grants]\nhost = [\"storage\", \"keys\", \"caller\", \"logging\"]\n\n";
 
 fn three_operators() -> TestScheme {
     let scheme = TestScheme::demo().unwrap();

@@ -121,7 +121,9 @@ pub fn friend() -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: vec!["storage".into(), "keys".into(), "logging".into()],
+            host: ["storage", "keys", "caller", "logging"]
+                .map(Into::into)
+                .into(),
             ..Grants::default()
         },
         listener: None,

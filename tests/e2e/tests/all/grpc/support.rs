@@ -56,7 +56,7 @@ pub fn add_friend(scheme: &TestScheme, limits: &str) {
     fs::copy(binaries::plugin(name).unwrap(), scheme.component(name)).unwrap();
     let text = format!(
         "[contexts.{name}]\ncomponent = \"components/{name}.wasm\"\nlimits = {{ {limits} }}\n\n\
-         [contexts.{name}.grants]\nhost = [\"storage\", \"keys\", \"logging\"]\n\n"
+         [contexts.{name}.grants]\nhost = [\"storage\", \"keys\", \"caller\", \"logging\"]\n\n"
     );
     let add = |scheme: String| scheme.replacen("[rules.", &format!("{text}[rules."), 1);
     scheme.edit_with(add).unwrap();
