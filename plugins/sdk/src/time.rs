@@ -180,8 +180,9 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The inverse of [`days_from_civil`].
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
+/// Year, month (1 to 12) and day of the month of a number of days since 1970-01-01, in the Gregorian calendar.
+#[must_use]
+pub const fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -195,7 +196,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     } else {
         shifted_month - 9
     };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let year = year_of_era + era * 400 + (month <= 2) as i64;
     (year, month, day)
 }
 

@@ -16,6 +16,7 @@ wit_bindgen::generate!({
         "../../../wit/fsp-interop-api",
         "../../../wit/platform-configuration",
         "../../../wit/security-authz",
+        "../../../wit/scheduling",
         ".",
     ],
     with: {

@@ -24,6 +24,7 @@ use bindings::exports::rialto::participant_lifecycle_management::{
 use bindings::exports::rialto::platform_configuration::{
     configuration_values_changed, secrets_values_changed,
 };
+use bindings::exports::rialto::scheduling::schedule_reminder_failed;
 use bindings::exports::rialto::security_authz::privileges_changed;
 use bindings::rialto::host::crypto::{self, OwnSignature};
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
@@ -101,6 +102,13 @@ impl secrets_values_changed::Guest for Component {
     fn secrets_values_changed(event: secrets_values_changed::Event) {
         subject("configuration", &event.context);
         told(&NoticeDocument::of_secrets(event));
+    }
+}
+
+impl schedule_reminder_failed::Guest for Component {
+    fn schedule_reminder_failed(event: schedule_reminder_failed::Event) {
+        subject("reminder", &format!("{}/{}", event.client, event.id));
+        told(&NoticeDocument::of_reminder(&event));
     }
 }
 

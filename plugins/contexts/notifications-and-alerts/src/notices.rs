@@ -9,6 +9,7 @@ use crate::bindings::exports::rialto::participant_lifecycle_management::{
 use crate::bindings::exports::rialto::platform_configuration::{
     configuration_values_changed, secrets_values_changed,
 };
+use crate::bindings::exports::rialto::scheduling::schedule_reminder_failed;
 use crate::bindings::exports::rialto::security_authz::privileges_changed;
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct NoticeDocument {
     /// Of whom, if the notice is about a participant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
+    /// The client and the id of a reminder, if the notice is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminder: Option<String>,
     /// Of which context, if the notice is about its configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -61,6 +65,7 @@ impl NoticeDocument {
         };
         Self {
             audience,
+            reminder: None,
             request: Some(event.request_id),
             kind: event.kind,
             participant: Some(event.participant),
@@ -77,6 +82,7 @@ impl NoticeDocument {
         let may = if event.may_transact { "may" } else { "may not" };
         Self {
             audience: OPERATORS.to_owned(),
+            reminder: None,
             request: None,
             kind: "participant-state".to_owned(),
             participant: Some(event.participant.clone()),
@@ -110,6 +116,7 @@ impl NoticeDocument {
         };
         Self {
             audience: OPERATORS.to_owned(),
+            reminder: None,
             request: Some(event.request),
             kind: kind.to_owned(),
             participant: None,
@@ -137,6 +144,7 @@ impl NoticeDocument {
         );
         Self {
             audience: OPERATORS.to_owned(),
+            reminder: None,
             request: None,
             kind: "configuration".to_owned(),
             participant: None,
@@ -154,6 +162,7 @@ impl NoticeDocument {
         let (context, maker, checker) = (event.context, event.maker, event.checker);
         Self {
             audience: OPERATORS.to_owned(),
+            reminder: None,
             request: None,
             kind: "secrets".to_owned(),
             participant: None,
@@ -166,11 +175,42 @@ impl NoticeDocument {
         }
     }
 
+    /// The notice that the callback of a reminder was given up.
+    #[must_use]
+    pub fn of_reminder(event: &schedule_reminder_failed::Event) -> Self {
+        let schedule_reminder_failed::Event {
+            id,
+            client,
+            attempts,
+            reason,
+            next,
+            ..
+        } = event;
+        let then = match next {
+            Some(_) => "it comes due again at its next time",
+            None => "it does not come due again",
+        };
+        Self {
+            audience: OPERATORS.to_owned(),
+            request: None,
+            reminder: Some(format!("{client}/{id}")),
+            kind: "reminder".to_owned(),
+            participant: None,
+            context: None,
+            state: "GIVEN_UP".to_owned(),
+            message: format!(
+                "the callback of the reminder {id} of {client} was given up after {attempts} attempts: {reason}; {then}"
+            ),
+            at: event.failed_at,
+        }
+    }
+
     /// Its id, in the order of time for each audience.
     #[must_use]
     pub fn id(&self) -> String {
         let about = self.request.as_deref().or(self.participant.as_deref());
         let about = about.or(self.context.as_deref());
+        let about = about.or(self.reminder.as_deref());
         let about = about.unwrap_or_default();
         format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
     }
@@ -194,9 +234,12 @@ impl NoticeDocument {
             signature: None,
             worth: Worth::Lasting(WORTH_MS),
             give_up_while_away: false,
-            subject: match (&self.participant, &self.request) {
-                (Some(participant), _) => format!("participant:{participant}"),
-                (None, request) => format!("request:{}", request.as_deref().unwrap_or_default()),
+            subject: match (&self.participant, &self.reminder, &self.request) {
+                (Some(participant), ..) => format!("participant:{participant}"),
+                (None, Some(reminder), _) => format!("reminder:{reminder}"),
+                (None, None, request) => {
+                    format!("request:{}", request.as_deref().unwrap_or_default())
+                }
             },
             correlation: String::new(),
         }
@@ -245,6 +288,31 @@ mod tests {
         assert_eq!(notice.id(), "operators/0000000000007/r/APPROVED");
         let sent = notice.to_webhook("http://127.0.0.1:9/hook");
         assert_eq!(sent.subject, "request:r");
+    }
+
+    #[test]
+    fn notice_of_a_failed_reminder_says_whether_it_comes_due_again() {
+        let of = |next| {
+            NoticeDocument::of_reminder(&schedule_reminder_failed::Event {
+                id: "close".to_owned(),
+                client: "program:switch".to_owned(),
+                due: 5,
+                attempts: 3,
+                reason: "answered 500".to_owned(),
+                next,
+                failed_at: 7,
+            })
+        };
+        let notice = of(None);
+        assert_eq!(
+            notice.message,
+            "the callback of the reminder close of program:switch was given up after 3 attempts: answered 500; it does not come due again"
+        );
+        assert_eq!(
+            notice.id(),
+            "operators/0000000000007/program:switch/close/GIVEN_UP"
+        );
+        assert!(of(Some(9)).message.ends_with("at its next time"));
     }
 
     #[test]

@@ -86,6 +86,8 @@ kinds! {
     RoleUnknown 404 "role-unknown",
     /// Nobody has published a configuration of such a context.
     ContextUnknown 404 "context-unknown",
+    /// The client has no such reminder.
+    ReminderUnknown 404 "reminder-unknown",
     /// The context needs no such secret.
     SecretUnknown 404 "secret-unknown",
     /// The path does not take this method.
@@ -140,6 +142,10 @@ kinds! {
     NothingChanges 409 "nothing-changes",
     /// The context is a component of the release, which has its configuration.
     ContextOfRelease 409 "context-of-release",
+    /// The client has a reminder of this id, or had one lately: `state`.
+    ReminderExists 409 "reminder-exists",
+    /// The reminder has come due for the last time: `state`.
+    ReminderElapsed 409 "reminder-elapsed",
     /// A newer version was published: `version`.
     VersionOutdated 409 "version-outdated",
     /// The version was published with another content: `version`.

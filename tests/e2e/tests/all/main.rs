@@ -45,6 +45,7 @@ mod payments;
 mod platform_configuration;
 mod power_cut;
 mod releases;
+mod reminders;
 mod restart;
 mod retention;
 mod rollback;

@@ -182,7 +182,7 @@ pub async fn state_updated(scene: &Scene<'_>) -> Outcome {
 fn reminder(id: &str, due: u64) -> sch::CreateScheduleReminderRequest {
     let reminder = sch::Reminder {
         id: id.to_owned(),
-        client: "somebody".to_owned(),
+        client: "switch".to_owned(),
         due,
         payload: "remember".to_owned(),
     };
@@ -199,7 +199,7 @@ pub async fn remind(scene: &Scene<'_>) -> Outcome {
         .await?;
     agree("reminders", before + 1, scene.shown.reminders().await?)?;
     let request = sch::DeleteScheduleReminderRequest {
-        client: "somebody".to_owned(),
+        client: "switch".to_owned(),
         id: "far".to_owned(),
     };
     let mut said = Vec::new();
@@ -212,8 +212,11 @@ pub async fn remind(scene: &Scene<'_>) -> Outcome {
     agree("the deletions", said.as_slice(), &deletions)?;
     // One that is due reminds, once.
     client.create_schedule_reminder(reminder("due", 1)).await?;
-    scene.shown.until_event("reminder:somebody/due").await?;
-    let events = scene.shown.events("reminder:somebody/due").await?;
+    scene
+        .shown
+        .until_event("reminder:program:switch/due")
+        .await?;
+    let events = scene.shown.events("reminder:program:switch/due").await?;
     agree(
         "events",
         vec!["schedule-reminder-elapsed".to_owned()],
