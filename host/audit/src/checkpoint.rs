@@ -143,10 +143,10 @@ impl Unsigned {
 }
 
 /// A name, and a key's id with its signature.
-type Signature<'n> = (&'n str, Vec<u8>);
+pub(crate) type Signature<'n> = (&'n str, Vec<u8>);
 
 /// A checkpoint, its signed text, and its signatures. None if it is none.
-fn parsed(note: &str) -> Option<(Checkpoint, &str, Vec<Signature<'_>>)> {
+pub(crate) fn parsed(note: &str) -> Option<(Checkpoint, &str, Vec<Signature<'_>>)> {
     let is_bad = |c: char| c < ' ' && c != '\n';
     if note.len() > CHECKPOINT_BYTES_MAX || note.contains(is_bad) {
         return None;

@@ -5,9 +5,10 @@
 //! |---|---|
 //! | hashes of entries and of nodes (RFC 6962, 2.1) | [`hash`] |
 //! | the tree that grows, and its root | [`tree`] |
-//! | proofs that an entry is in a log | [`proof`] |
+//! | proofs that an entry is in a log, and that a log goes on from another | [`proof`] |
 //! | tiles and bundles: the log as files (c2sp.org/tlog-tiles) | [`tile`] |
 //! | checkpoints (c2sp.org/tlog-checkpoint, c2sp.org/signed-note) | [`checkpoint`] |
+//! | witnesses, who sign checkpoints too (c2sp.org/tlog-witness) | [`witness`] |
 //! | what an entry says | [`entry`] |
 //! | the log in a folder | [`folder`] |
 //! | the check of a log | [`verify`] |
@@ -22,6 +23,7 @@ pub mod proof;
 pub mod tile;
 pub mod tree;
 pub mod verify;
+pub mod witness;
 
 pub use checkpoint::{BadCheckpoint, Checkpoint, PublicKey, Unsigned};
 pub use entry::{Actor, ActorKind, ENTRY_BYTES_MAX, Entry};
@@ -29,3 +31,4 @@ pub use hash::Hash;
 pub use tile::TileId;
 pub use tree::Tree;
 pub use verify::{Finding, Report};
+pub use witness::{Cosignature, WitnessKey};

@@ -1,4 +1,5 @@
-//! Proofs that an entry is in a log (RFC 6962, 2.1.1), from the log's tiles.
+//! Proofs that an entry is in a log (RFC 6962, 2.1.1), and that a log goes on from an earlier one (2.1.2), from the log's
+//! tiles.
 
 use crate::hash::Hash;
 use crate::tile::{TILE_WIDTH, TileId};
@@ -42,6 +43,39 @@ impl<'t> Hashes<'t> {
                 proof.push(self.root(from, middle)?);
                 from = middle;
             }
+        }
+        proof.reverse();
+        Ok(Some(proof))
+    }
+
+    /// The proof that this log goes on from its first `old` entries. It is empty if nothing or all is old. None if the log
+    /// has fewer entries.
+    ///
+    /// # Errors
+    /// When a tile is missing.
+    pub fn consistency(&mut self, old: u64) -> Result<Option<Vec<Hash>>, MissingTile> {
+        if old > self.size {
+            return Ok(None);
+        }
+        if old == 0 || old == self.size {
+            return Ok(Some(Vec::new()));
+        }
+        let mut proof = Vec::new();
+        let (mut from, mut to) = (0, self.size);
+        // From the root down to where the old log ends with a subtree.
+        while to != old {
+            let middle = from + split(to - from);
+            if old <= middle {
+                proof.push(self.root(middle, to)?);
+                to = middle;
+            } else {
+                proof.push(self.root(from, middle)?);
+                from = middle;
+            }
+        }
+        // If this subtree is all of the old log, its root is known.
+        if from > 0 {
+            proof.push(self.root(from, to)?);
         }
         proof.reverse();
         Ok(Some(proof))
@@ -106,4 +140,43 @@ pub fn is_included(entry: Hash, index: u64, (size, root): (u64, Hash), proof: &[
         (at, last) = (at / 2, last / 2);
     }
     last == 0 && hash == root
+}
+
+/// Whether a proof shows that the log of size and root `new` goes on from the log `old` (RFC 9162, 2.1.4.2).
+#[must_use]
+pub fn is_consistent(old: (u64, Hash), new: (u64, Hash), proof: &[Hash]) -> bool {
+    if old.0 == 0 {
+        return proof.is_empty();
+    }
+    if old.0 >= new.0 {
+        return old == new && proof.is_empty();
+    }
+    let mut rest = proof.iter();
+    let (mut at, mut last) = (old.0 - 1, new.0 - 1);
+    while at % 2 == 1 {
+        (at, last) = (at / 2, last / 2);
+    }
+    let first = if old.0.is_power_of_two() {
+        Some(&old.1)
+    } else {
+        rest.next()
+    };
+    let Some(first) = first else { return false };
+    let (mut before, mut after) = (*first, *first);
+    for other in rest {
+        if last == 0 {
+            return false;
+        }
+        if at % 2 == 1 || at == last {
+            before = Hash::of_node(*other, before);
+            after = Hash::of_node(*other, after);
+            while at % 2 == 0 && at != 0 {
+                (at, last) = (at / 2, last / 2);
+            }
+        } else {
+            after = Hash::of_node(after, *other);
+        }
+        (at, last) = (at / 2, last / 2);
+    }
+    last == 0 && before == old.1 && after == new.1
 }

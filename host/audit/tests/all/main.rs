@@ -6,3 +6,4 @@ mod checkpoints;
 mod checks;
 mod support;
 mod trees;
+mod witnesses;
