@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::values::{FilePath, Name};
+use crate::values::{BaseUrl, FilePath, Name};
 
 /// The longest name of a log, in characters.
 const ORIGIN_CHARACTERS_MAX: usize = 255;
@@ -27,6 +27,26 @@ pub struct AuditLog {
     #[schemars(with = "FilePath")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoints: Option<FilePath>,
+    /// The URL to which a checkpoint is put each minute: `PUT <url>/<size>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoints_url: Option<BaseUrl>,
+    /// Witnesses, who sign a checkpoint each minute if it goes on from the one before (c2sp.org/tlog-witness).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<Witness>,
+}
+
+/// A witness of the audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Witness {
+    /// The URL before `/add-checkpoint`.
+    pub url: BaseUrl,
+    /// Its public key, as c2sp.org/signed-note writes keys of the type 4: `name+id+key`.
+    pub key: String,
+    /// The file with the certificates of the authority that the witness must be certified by, PEM. Without it, the system's authorities.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<FilePath>,
 }
 
 impl AuditLog {

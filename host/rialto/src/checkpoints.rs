@@ -6,6 +6,7 @@
 //! log says so each minute, and `rialto audit verify` names what differs: a new signature would hide it.
 
 mod folder;
+pub mod witnesses;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use rialto_audit::{Checkpoint, Hash, Tree, tree};
 use rialto_engine::{Clock, Timestamp};
 use rialto_store_sqlite::{SqliteStore, StoredCheckpoint, StoredTile};
 
+use self::witnesses::{Leaving, LeavingThread, Outside};
 use crate::audit_key::AuditKey;
 use crate::starting::Start;
 
@@ -47,6 +49,8 @@ pub struct Signed {
     pub at: AtomicU64,
     /// Looks that have failed.
     pub failures: AtomicU64,
+    /// What leaves over the network.
+    pub outside: Arc<Outside>,
 }
 
 /// The work of the thread.
@@ -98,6 +102,7 @@ impl Checkpoints {
     /// # Errors
     /// When the log is not the one that was signed, or the store, the provider or the folder fails.
     pub fn look(&mut self) -> anyhow::Result<()> {
+        self.signed.outside.refuse_if_other()?;
         let size = self.store.audit_size()?;
         self.signed.entries.store(size, Ordering::Relaxed);
         if self.state.is_none() {
@@ -207,6 +212,9 @@ impl Checkpoints {
         }
         if size == before {
             if std::mem::take(&mut state.is_to_leave) {
+                if let Some(kept) = &state.kept {
+                    self.signed.outside.send(kept);
+                }
                 let left = leave(self.folder.as_deref(), state.kept.as_ref());
                 state.is_to_leave = left.is_err();
                 left?;
@@ -302,6 +310,7 @@ fn leave(folder: Option<&Path>, checkpoint: Option<&StoredCheckpoint>) -> anyhow
 /// The thread.
 pub struct CheckpointsThread {
     thread: Option<JoinHandle<()>>,
+    leaving: Option<LeavingThread>,
     stop: Arc<(Mutex<bool>, Condvar)>,
 }
 
@@ -310,7 +319,8 @@ impl CheckpointsThread {
     ///
     /// # Errors
     /// When the system has no room for it.
-    pub fn start(mut checkpoints: Checkpoints) -> std::io::Result<Self> {
+    pub fn start(mut checkpoints: Checkpoints, leaving: Option<Leaving>) -> std::io::Result<Self> {
+        let leaving = leaving.map(LeavingThread::start).transpose()?;
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let stopping = stop.clone();
         let body = move || {
@@ -331,6 +341,7 @@ impl CheckpointsThread {
             .spawn(body)?;
         Ok(Self {
             thread: Some(thread),
+            leaving,
             stop,
         })
     }
@@ -341,6 +352,9 @@ impl CheckpointsThread {
         self.stop.1.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+        if let Some(leaving) = self.leaving.take() {
+            leaving.stop();
         }
     }
 }
@@ -381,8 +395,10 @@ pub fn start(
     let folder = wanted.checkpoints.as_ref();
     let folder = folder.map(|folder| folder.from_folder(start.scheme));
     let place = (&*wanted.origin, folder);
+    let folders = (start.scheme, start.store);
+    let leaving = Leaving::of(wanted, folders, store, &signed.outside).context("[audit]")?;
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), key, place, signed);
-    let thread = CheckpointsThread::start(checkpoints);
+    let thread = CheckpointsThread::start(checkpoints, leaving);
     let thread = thread.context("starting the thread that signs checkpoints of the audit log")?;
     Ok(Some(thread))
 }
@@ -398,6 +414,7 @@ impl Collector for SignedCollector {
             signed,
             at,
             failures,
+            outside,
         } = &*self.0;
         if entries.load(Ordering::Relaxed) == 0 {
             return Ok(());
@@ -416,6 +433,12 @@ impl Collector for SignedCollector {
                 at,
                 1_000,
             ),
+            (
+                "audit_cosigned_entries",
+                "Entries of the audit log that all witnesses have signed since the start",
+                &outside.cosigned,
+                1,
+            ),
         ];
         for (name, help, value, divisor) in gauges {
             let value = value.load(Ordering::Relaxed) / divisor;
@@ -423,14 +446,23 @@ impl Collector for SignedCollector {
             let place = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             gauge.encode(place)?;
         }
-        let failed = ConstCounter::new(failures.load(Ordering::Relaxed));
-        let help = "Looks at the audit log after which nothing was signed";
-        let place = encoder.encode_descriptor(
-            "audit_checkpoint_failures",
-            help,
-            None,
-            MetricType::Counter,
-        )?;
-        failed.encode(place)
+        let counters = [
+            (
+                "audit_checkpoint_failures",
+                "Looks at the audit log after which nothing was signed",
+                failures,
+            ),
+            (
+                "audit_outside_failures",
+                "Checkpoints of the audit log that a witness or the URL outside has not taken",
+                &outside.failures,
+            ),
+        ];
+        for (name, help, value) in counters {
+            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
+            let place = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            counter.encode(place)?;
+        }
+        Ok(())
     }
 }

@@ -18,6 +18,14 @@ pub fn write(folder: &Path, size: u64, note: &str) -> std::io::Result<()> {
     fs::rename(&part, path)
 }
 
+/// Write a checkpoint with the cosignatures of witnesses, beside the one without.
+pub fn write_cosigned(folder: &Path, size: u64, note: &str) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let part = folder.join(format!("{size}.cosigned.part"));
+    fs::write(&part, note)?;
+    fs::rename(&part, folder.join(format!("{size}.cosigned")))
+}
+
 /// The sizes of the checkpoints of more than this many entries, in no order. Empty if the folder is not there.
 pub fn sizes_above(folder: &Path, size: u64) -> std::io::Result<Vec<u64>> {
     let files = match fs::read_dir(folder) {

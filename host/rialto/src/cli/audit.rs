@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use rialto_audit::folder::{Reader, Writer};
 use rialto_audit::verify::{Head, Log, check};
-use rialto_audit::{Checkpoint, Hash, PublicKey, Report, tree};
+use rialto_audit::{Checkpoint, Cosignature, Hash, PublicKey, Report, WitnessKey, tree};
 use rialto_engine::store::StoreError;
 use rialto_store_sqlite::{Snapshot, StoredCheckpoint};
 use serde_json::json;
@@ -15,6 +15,7 @@ use super::inspect::path;
 use super::{At, folders_of, operator_of};
 use crate::audit::Entry;
 use crate::audit_key;
+use crate::checkpoints::witnesses::{self, COSIGNED};
 use crate::{out, words};
 
 /// How many entries are read at a time.
@@ -64,6 +65,9 @@ struct Verify {
     /// A checkpoint that was kept somewhere else, or a folder of them. Several for several.
     #[arg(long = "head", value_name = "FILE")]
     heads: Vec<PathBuf>,
+    /// The public key of a witness: `name+id+key`. Several for several. Without it, those of rialto.toml
+    #[arg(long = "witness", value_name = "KEY")]
+    witnesses: Vec<WitnessKey>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -182,8 +186,11 @@ impl Log for InStore {
 impl Verify {
     fn run(self) -> anyhow::Result<u8> {
         let keys = self.keys()?;
+        let witnesses = self.witnesses()?;
         let mut heads = Heads {
             keys: &keys,
+            witnesses: &witnesses,
+            cosigned: vec![None; witnesses.len()],
             found: Vec::new(),
             unsigned: Vec::new(),
         };
@@ -208,6 +215,11 @@ impl Verify {
                 for StoredCheckpoint { size, note, .. } in store.0.audit_checkpoints(u32::MAX)? {
                     heads.add(format!("the store's own of {size} entries"), &note);
                 }
+                let (state, _) = folders_of(&self.store.at, self.store.state.as_deref())?;
+                let cosigned = state.join(COSIGNED);
+                if cosigned.exists() {
+                    heads.add_file(&cosigned)?;
+                }
                 check(&mut store, &heads.found)?
             }
         };
@@ -223,6 +235,16 @@ impl Verify {
             bail!("an exported log is verified with --key, the public key of its checkpoints");
         }
         audit_key::public_keys(&operator_of(&self.store.at)?, &self.store.at)
+    }
+
+    /// The witnesses' keys.
+    fn witnesses(&self) -> anyhow::Result<Vec<WitnessKey>> {
+        if !self.witnesses.is_empty() || self.log.is_some() || !self.keys.is_empty() {
+            return Ok(self.witnesses.clone());
+        }
+        let operator = operator_of(&self.store.at)?;
+        let wanted = operator.audit.as_ref();
+        wanted.map_or(Ok(Vec::new()), witnesses::keys)
     }
 
     /// The folder of rialto.toml to which checkpoints leave, if there is one.
@@ -256,10 +278,17 @@ impl Verify {
                 "signed": signed,
                 "checkpoints": fitting,
                 "findings": findings,
+                "cosigned": heads.cosigned().map(|(name, size, at)| json!({
+                    "witness": name, "entries": size, "at": at,
+                })).collect::<Vec<_>>(),
             }))?;
         } else {
             for finding in &findings {
                 out::line(words::plain(finding))?;
+            }
+            for (name, size, at) in heads.cosigned() {
+                let at = words::instant(at);
+                out::line(format_args!("{name} has signed {size} entries at {at}"))?;
             }
             let behind = entries.saturating_sub(*signed);
             out::line(format_args!(
@@ -275,18 +304,45 @@ impl Verify {
 struct Heads<'k> {
     keys: &'k [PublicKey],
     found: Vec<Head>,
+    witnesses: &'k [WitnessKey],
+    /// By witness: the largest size that it has signed, and when, in milliseconds since 1970.
+    cosigned: Vec<Option<(u64, u64)>>,
     /// What is wrong with others.
     unsigned: Vec<String>,
 }
 
 impl Heads<'_> {
+    /// Each witness that has signed a checkpoint: its name, the largest size, and when.
+    fn cosigned(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let all = self.witnesses.iter().zip(&self.cosigned);
+        all.filter_map(|(key, found)| found.map(|(size, at)| (key.name(), size, at)))
+    }
+
+    fn add_cosignatures(&mut self, place: &str, size: u64, note: &str) {
+        for (key, found) in self.witnesses.iter().zip(&mut self.cosigned) {
+            match key.cosignature(note) {
+                Cosignature::None => {}
+                Cosignature::At(seconds) => {
+                    *found = (*found).max(Some((size, seconds.saturating_mul(1_000))));
+                }
+                Cosignature::Bad => self.unsigned.push(format!(
+                    "{place} has a signature in the name of the witness {} that is not one of it",
+                    key.name()
+                )),
+            }
+        }
+    }
+
     fn add(&mut self, place: String, note: &str) {
         let outcomes = self.keys.iter();
         let mut outcomes = outcomes.map(|key| Checkpoint::verified(note, key));
         let mut last = None;
         let found = outcomes.find_map(|outcome| outcome.map_err(|error| last = Some(error)).ok());
         match (found, last) {
-            (Some(checkpoint), _) => self.found.push(Head { checkpoint, place }),
+            (Some(checkpoint), _) => {
+                self.add_cosignatures(&place, checkpoint.size, note);
+                self.found.push(Head { checkpoint, place });
+            }
             (None, Some(error)) => {
                 let finding = format!("{place} cannot be believed: {error}");
                 self.unsigned.push(finding);
@@ -302,7 +358,7 @@ impl Heads<'_> {
             for file in fs::read_dir(path).with_context(reading)? {
                 let file = file.with_context(reading)?.path();
                 // One that is being written has another name until it is whole.
-                if file.extension().is_none() {
+                if file.extension().is_none_or(|kind| kind == "cosigned") {
                     self.add_file(&file)?;
                 }
             }
