@@ -151,6 +151,8 @@ fn bad_context_settings_are_shown_with_their_place() {
             ("quoting", "shortestLifetimeMs = 10\nlongestLifetimeMs = 9"),
             ("transfers", "longestLifetimeMs = 0"),
             ("scheduling", "lead = 1"),
+            // It has none.
+            ("auditing", "lead = 1"),
         ] {
             scheme.set(context, settings).unwrap();
         }

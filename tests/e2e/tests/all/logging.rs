@@ -134,7 +134,7 @@ const LOGGERS: &str = "[contexts.hostile-context]\ncomponent = \"components/host
                        calls = [\"hostile-context/echo\"]\npublishes = [\"hostile-context/happened\"]\n\
                        rules = [\"quote-request-check\", \"transfer-prepare-check\"]\n\n\
                        [contexts.hostile-friend]\ncomponent = \"components/hostile-friend.wasm\"\n\
-                       [contexts.hostile-friend.grants]\nhost = [\"storage\", \"keys\", \"logging\"]\n\n";
+                       [contexts.hostile-friend.grants]\nhost = [\"storage\", \"keys\", \"caller\", \"logging\"]\n\n";
 /// Lines of a turn that are logged.
 const LINES_OF_A_TURN: usize = 256;
 /// Turns whose lines are more than wait for their delivery.
