@@ -20,8 +20,6 @@ pub mod entry;
 pub mod folder;
 pub mod hash;
 pub mod proof;
-#[cfg(feature = "software")]
-pub mod software;
 pub mod tile;
 pub mod tree;
 pub mod verify;

@@ -9,7 +9,8 @@
 //!   processes cost meanwhile.
 //! - [`ilp`], [`amount`], [`ids`], [`message`], [`headers`] and [`time`] are the pieces of
 //!   FSPIOP that an FSP needs; [`tls`] is its TLS, and [`pki`] an authority that certifies it;
-//!   [`secured`] makes a scheme use both. [`softhsm`] is a PKCS #11 token for the host's keys.
+//!   [`secured`] makes a scheme use both. [`softhsm`] is a PKCS #11 token for the host's keys,
+//!   [`witness`] a witness of its audit log.
 //!
 //! Nothing here knows how the switch works inside: this crate depends on no host crate, so that
 //! it is an independent judge of the host.
@@ -39,6 +40,7 @@ pub mod text;
 pub mod time;
 pub mod tls;
 pub mod transcript;
+pub mod witness;
 
 pub use behaviour::Behaviour;
 pub use fsp::{Fsp, FspSettings, PaymentOutcome, PaymentRequest};

@@ -266,6 +266,11 @@ impl Verify {
             findings
                 .push("there is no signed checkpoint: nothing says what the log was".to_owned());
         }
+        // Who names a witness wants its word. One of rialto.toml may not have signed yet.
+        let silent = self.witnesses.iter().filter(|key| heads.is_silent(key));
+        findings.extend(
+            silent.map(|key| format!("no checkpoint is signed by the witness {}", key.name())),
+        );
         let Report {
             entries,
             signed,
@@ -313,6 +318,12 @@ struct Heads<'k> {
 
 impl Heads<'_> {
     /// Each witness that has signed a checkpoint: its name, the largest size, and when.
+    /// Whether nothing that was found is signed by this witness.
+    fn is_silent(&self, witness: &WitnessKey) -> bool {
+        let mut all = self.witnesses.iter().zip(&self.cosigned);
+        !all.any(|(key, found)| key == witness && found.is_some())
+    }
+
     fn cosigned(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         let all = self.witnesses.iter().zip(&self.cosigned);
         all.filter_map(|(key, found)| found.map(|(size, at)| (key.name(), size, at)))

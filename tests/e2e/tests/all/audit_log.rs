@@ -8,6 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rialto_engine::store::Store as _;
+use rialto_simulator::witness::Witness;
 use rialto_store_sqlite::SqliteStore;
 use rialto_tests::metrics::Metrics;
 use rialto_tests::office::{Office, Said};
@@ -572,4 +573,74 @@ async fn host_signs_no_log_that_is_shorter_than_a_checkpoint_outside() {
     fs::rename(&elsewhere, scene.folder().join("before-the-restore")).unwrap();
     let said = scene.signed().await;
     assert_eq!(said["findings"], json!([]), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn witness_signs_checkpoints_and_stops_a_log_that_it_knows_otherwise() {
+    let witness = Witness::start("witness.example").await.unwrap();
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_operators(PEOPLE).unwrap();
+    let (url, key) = (witness.url(), witness.public());
+    let settings = format!("{AUDIT}\n[[audit.witnesses]]\nurl = \"{url}\"\nkey = \"{key}\"\n");
+    scheme.add_host_settings(&settings).unwrap();
+    let mut world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    committed(&world.pay("1", "USD").await).unwrap();
+    let folder = world.scheme.path().to_owned();
+    let at = folder.to_str().unwrap();
+    let cosigned = async |least: u64| {
+        let mut said = Value::Null;
+        until("a cosigned checkpoint", SOON, async || {
+            let output = audit(&["verify", "--json"], &["--at", at]);
+            said = serde_json::from_str(&output.stdout).unwrap_or_default();
+            let is_there = witness.size() > least
+                && said["cosigned"]
+                    .as_array()
+                    .is_some_and(|all| !all.is_empty());
+            Ok(is_there.then_some(()).ok_or(output.to_string()))
+        })
+        .await
+        .unwrap();
+        said
+    };
+    let said = cosigned(0).await;
+    assert_eq!(said["findings"], json!([]), "{said}");
+    // A key that is another one verifies nothing.
+    let other = Witness::start("witness.example").await.unwrap().public();
+    let pem = folder.join("secrets/audit.reference.pem");
+    let foreign = [
+        "verify",
+        "--witness",
+        &other,
+        "--key",
+        pem.to_str().unwrap(),
+    ];
+    let foreign = audit(&foreign, &["--at", at]);
+    assert_eq!(foreign.code, 1, "{foreign}");
+
+    // After the next start, the witness says that it has signed a longer log.
+    world.host.stop().unwrap();
+    witness.has_signed(1_000_000);
+    world.host.restart().unwrap();
+    until("the host says so", SOON, async || {
+        let log = world.host.log();
+        let is_there = log.contains("has signed 1000000 entries");
+        let stopped = log.contains("no checkpoint of the audit log is signed");
+        Ok((is_there && stopped).then_some(()).ok_or(log))
+    })
+    .await
+    .unwrap();
+    // Payments go on, and nothing more is signed.
+    let number = async |name: &str| Metrics::of(&world.host).await.unwrap().get(name).unwrap();
+    let before = number("rialto_audit_signed_entries").await;
+    committed(&world.pay("1", "USD").await).unwrap();
+    assert!(number("rialto_audit_outside_failures_total").await >= 1);
+    let failures = number("rialto_audit_checkpoint_failures_total").await;
+    until("another look", SOON, async || {
+        let now = number("rialto_audit_checkpoint_failures_total").await;
+        Ok((now > failures).then_some(()).ok_or(now.to_string()))
+    })
+    .await
+    .unwrap();
+    assert_eq!(number("rialto_audit_signed_entries").await, before);
+    world.host.nothing_failed().await.unwrap();
 }

@@ -6,10 +6,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{post, put};
 use rialto_audit::proof::is_consistent;
-use rialto_audit::software::WitnessPair;
 use rialto_audit::{Checkpoint, Cosignature, Tree};
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
+use rialto_simulator::witness::WitnessPair;
 use rialto_store_sqlite::StoredTile;
 
 use super::*;
@@ -35,6 +35,10 @@ impl Server {
             seen: Arc::default(),
             runtime: Arc::new(tokio::runtime::Runtime::new().unwrap()),
         }
+    }
+
+    fn key(&self) -> WitnessKey {
+        self.pair.public().parse().unwrap()
     }
 
     fn serve(&self) -> SocketAddr {
@@ -142,7 +146,7 @@ fn witness_signs_a_log_that_goes_on() {
         let state = folder.path().join(size.to_string());
         let (store, checkpoint) = log(&state, "entry", size);
         // It does not know what the witness has signed, as after a start.
-        let mut leaving = leaving((folder.path(), address), server.pair.key(), store);
+        let mut leaving = leaving((folder.path(), address), &server.key(), store);
         leaving.leave(&checkpoint).unwrap();
         leaving.leave(&checkpoint).unwrap();
         assert_eq!(leaving.outside.cosigned.load(Ordering::Relaxed), size);
@@ -150,7 +154,7 @@ fn witness_signs_a_log_that_goes_on() {
         for file in [folder.path().join(COSIGNED), outside] {
             let note = std::fs::read_to_string(file).unwrap();
             assert!(note.starts_with(&checkpoint.note), "{note}");
-            assert_eq!(server.pair.key().cosignature(&note), Cosignature::At(7));
+            assert_eq!(server.key().cosignature(&note), Cosignature::At(7));
         }
         assert_eq!(server.seen.lock().put.last(), Some(&checkpoint.note));
     }
@@ -162,13 +166,13 @@ fn log_that_a_witness_knows_otherwise_is_not_signed() {
     let address = server.serve();
     let place = (folder.path(), address);
     let (store, checkpoint) = log(&folder.path().join("first"), "entry", 20);
-    let mut first = leaving(place, server.pair.key(), store);
+    let mut first = leaving(place, &server.key(), store);
     first.leave(&checkpoint).unwrap();
     let others = [("entry", 10), ("other", 20), ("other", 30)];
     for (word, size) in others {
         let state = folder.path().join(format!("{word}{size}"));
         let (store, checkpoint) = log(&state, word, size);
-        let mut later = leaving(place, server.pair.key(), store);
+        let mut later = leaving(place, &server.key(), store);
         later.leave(&checkpoint).unwrap_err();
         let refused = later.outside.refuse_if_other().unwrap_err().to_string();
         assert!(refused.contains("w.example has signed"), "{refused}");
@@ -185,7 +189,7 @@ fn witness_that_is_away_stops_no_signing() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (store, checkpoint) = log(&folder.path().join("state"), "entry", 5);
-    let mut leaving = leaving((folder.path(), address), server.pair.key(), store);
+    let mut leaving = leaving((folder.path(), address), &server.key(), store);
     leaving.leave(&checkpoint).unwrap_err();
     leaving.outside.refuse_if_other().unwrap();
     assert!(!folder.path().join(COSIGNED).exists());
