@@ -1,8 +1,7 @@
 //! `rialto dead-letters`: deliveries that failed for good, and paused components.
 
-use rialto_manifest::values::Duration;
-
 use super::At;
+use super::instants::{now, past};
 use crate::client::Client;
 use crate::ops::{Reason, Retried, Retry, ShownLetter, ShownPause};
 use crate::out;
@@ -34,7 +33,7 @@ enum Verb {
         component: Option<String>,
         /// With --all: only dead letters since this instant, such as 2026-01-31T09:00:00Z, or for so long, such
         /// as `2 h`
-        #[arg(long, value_name = "TIME", requires = "all", value_parser = since)]
+        #[arg(long, value_name = "TIME", requires = "all", value_parser = past)]
         since: Option<u64>,
         /// Why, for the audit log.
         #[arg(long, default_value = "")]
@@ -126,25 +125,6 @@ fn retry_all(client: &Client, which: &Retry) -> anyhow::Result<usize> {
         }
         count += retried;
     }
-}
-
-fn now() -> u64 {
-    let now = jiff::Timestamp::now().as_millisecond();
-    u64::try_from(now).unwrap_or_default()
-}
-
-/// Parses an instant, or a duration before now. Returns milliseconds since 1970.
-fn since(text: &str) -> Result<u64, String> {
-    if let Ok(ago) = text.parse::<Duration>() {
-        return Ok(now().saturating_sub(ago.millis()));
-    }
-    let instant: Result<jiff::Timestamp, _> = text.parse();
-    let instant = instant.map_err(|error| {
-        format!(
-            "write an instant such as 2026-01-31T09:00:00Z, or a duration such as `2 h` ({error})"
-        )
-    })?;
-    u64::try_from(instant.as_millisecond()).map_err(|_| "the instant is before 1970".to_owned())
 }
 
 fn pause_in_a_line(pause: &ShownPause) -> String {

@@ -9,6 +9,7 @@ mod dead_letters;
 mod deliveries;
 mod init;
 mod inspect;
+mod instants;
 mod ledger;
 mod office;
 mod passkey;

@@ -1,6 +1,8 @@
 //! The audit log of a running host: what is in it, who may read and write it, and that nobody changes it unseen, the owner
 //! of the database included.
 
+mod export;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
