@@ -54,20 +54,27 @@ pub fn not_allowed(operator: &str, about: String, why: String) -> Denial {
     }
 }
 
-/// What a request wants.
+/// What a request wants: the method, and the path as the API's document has it, such as `/parties/{Type}/{ID}`. What stands
+/// for the names in braces may be a person's number, and the audit log keeps it for ever. Of a path that no document has, only
+/// the beginning.
 #[must_use]
-pub fn about(head: &Parts) -> String {
-    format!("{} {}", head.method, head.uri.path())
+pub fn about(head: &Parts, route: Option<&str>) -> String {
+    let path = head.uri.path();
+    let first = path.trim_start_matches('/').split('/').next();
+    match route {
+        Some(route) => format!("{} {route}", head.method),
+        None => format!("{} /{}", head.method, first.unwrap_or_default()),
+    }
 }
 
 /// The denial of a request, if it was refused for who has sent it.
 pub(crate) fn of_request(
     head: &Parts,
-    operator: Option<&wit::Caller>,
+    (operator, route): (Option<&wit::Caller>, Option<&str>),
     status: &RefusalStatus,
     why: &str,
 ) -> Option<Denial> {
-    let (about, why) = (about(head), why.to_owned());
+    let (about, why) = (about(head, route), why.to_owned());
     let denial = match (status, operator) {
         (RefusalStatus::OfTheComponent, _) => return None,
         (RefusalStatus::Forbidden, Some(operator)) => not_allowed(&operator.name, about, why),
@@ -89,7 +96,7 @@ pub(crate) fn of_request(
 /// may change something has an entry of its own.
 pub(crate) fn by_component(
     head: &Parts,
-    operator: Option<&wit::Caller>,
+    (operator, route): (Option<&wit::Caller>, Option<&str>),
     (component, status): (&str, u16),
 ) -> Option<Denial> {
     let operator = operator.filter(|_| status == FORBIDDEN)?;
@@ -99,7 +106,7 @@ pub(crate) fn by_component(
     let why = "the component has refused it".to_owned();
     let denial = Denial {
         writer: component.to_owned(),
-        ..not_allowed(&operator.name, about(head), why)
+        ..not_allowed(&operator.name, about(head, route), why)
     };
     Some(traced(denial, head))
 }

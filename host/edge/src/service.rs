@@ -261,8 +261,9 @@ impl Service {
                 let response = self.turn(&api, head, request, permit, trace).await;
                 let operator = head.extensions.get();
                 let operator = operator.map(|KnownOperator(operator)| operator);
+                let route = api.route(head.uri.path(), head.method.as_str());
                 let answered = (&*served.component, response.status().as_u16());
-                if let Some(denial) = denied::by_component(head, operator, answered) {
+                if let Some(denial) = denied::by_component(head, (operator, route), answered) {
                     self.denials.keep(denial);
                 }
                 (id, response)

@@ -62,8 +62,13 @@ impl Service {
             .map(|KnownOperator(operator)| operator);
         let is_first_step =
             matches!(status, RefusalStatus::Unconfirmed) && !confirmation::is_named(head);
+        let found = served.document.find(head.uri.path());
+        let operation = found.as_ref();
+        let operation = operation.and_then(|found| found.operations.get(head.method.as_str()));
+        let route = operation.map(|operation| &*operation.path);
         if !is_first_step
-            && let Some(denial) = denied::of_request(head, operator, &status, &violation.detail)
+            && let Some(denial) =
+                denied::of_request(head, (operator, route), &status, &violation.detail)
         {
             self.denials.keep(denial);
         }

@@ -263,7 +263,8 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         );
         let problem = Problem::new(Kind::RoleMissing, detail.clone());
         if role == Role::Reader {
-            let about = format!("{method} {path}");
+            let first = path.trim_start_matches('/').split('/').next();
+            let about = format!("{method} /{}", first.unwrap_or_default());
             let denial = denied::not_allowed(&caller.person, about, detail);
             shared.denials.keep(denial);
             return problem.into_response();

@@ -40,7 +40,7 @@ impl inbound::Taken for AskTransfers {
 struct Sender {
     /// The proven name, or else the one that the message claims.
     name: String,
-    /// The method and the path.
+    /// The operation. The path may have a person's number, and the audit log keeps it for ever.
     wants: String,
     /// Whether the message claims another name than the proven one.
     is_another: bool,
@@ -52,7 +52,7 @@ impl Sender {
         let proven = request.caller.as_ref().map(|caller| &*caller.name);
         Self {
             name: proven.unwrap_or(claimed).to_owned(),
-            wants: format!("{} {}", request.method, request.path),
+            wants: request.operation_id.clone(),
             is_another: inbound::is_its_sender(request, claimed).is_err(),
         }
     }

@@ -161,7 +161,7 @@ async fn clients_that_are_not_who_they_say_are_in_the_log() {
     // Its own certificate, and another's name.
     assert_eq!(ask(&pki.fsp(PAYER).unwrap(), "127.0.0.1").await, Some(400));
     let refused = entries(&office, "sender.refused", 1).await;
-    let wanted = "GET /parties/MSISDN/27710000000";
+    let wanted = "queryParty";
     assert_eq!(
         told(&refused[0]),
         ["client", PAYER, "fsp-interop-api", wanted]
