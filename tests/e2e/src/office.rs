@@ -64,7 +64,7 @@ impl Office {
     /// # Errors
     /// When a token cannot be read, or the host has no listener for operators.
     pub fn of(scheme: &TestScheme, host: &RunningHost, people: &[&str]) -> Result<Self> {
-        let state = scheme.path().join("state");
+        let state = scheme.store()?;
         let mut tokens = BTreeMap::new();
         for name in people.iter().chain(&[OFFICE]) {
             let named = state.join("operators").join(format!("{name}.token"));

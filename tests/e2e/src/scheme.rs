@@ -152,6 +152,19 @@ impl TestScheme {
         Ok(scheme)
     }
 
+    /// The folder of its store, as rialto.toml names it.
+    ///
+    /// # Errors
+    /// When rialto.toml cannot be read, or names none.
+    pub fn store(&self) -> anyhow::Result<PathBuf> {
+        let text = fs::read_to_string(self.path().join("rialto.toml")).context("rialto.toml")?;
+        let named = text.lines().find_map(|line| line.strip_prefix("path = \""));
+        let named = named.and_then(|rest| rest.strip_suffix('"'));
+        Ok(self
+            .path()
+            .join(named.context("rialto.toml names no store")?))
+    }
+
     /// The default folder of its store.
     pub fn state(&self) -> PathBuf {
         self.path().join("state")

@@ -9,6 +9,7 @@ use rialto_proto::{Lock, own};
 
 const CREATE: &str = "rialto:scheduling/create-schedule-reminder@0.1.0";
 const DELETE: &str = "rialto:scheduling/delete-schedule-reminder@0.1.0";
+const API: &str = "rialto:scheduling/create-reminder@0.1.0";
 const EARLIER: &str = "rialto:scheduling/get-earlier-work@0.1.0";
 
 fn component() -> Component {
@@ -46,7 +47,7 @@ fn a_component_gives_the_files_of_its_contracts() {
     let component = component();
     let lock = own::lock().expect("it can be read");
     let mut together = MergedFiles::default();
-    for interface in [CREATE, DELETE, EARLIER] {
+    for interface in [API, CREATE, DELETE, EARLIER] {
         assert!(component.exports().contains(interface));
         let exported = component
             .exported(interface, &none(), &lock)
@@ -96,7 +97,7 @@ fn a_component_with_another_contract_is_detected() {
         why.contains("Reminder.payload is new and must be said"),
         "{why}"
     );
-    let renamed = lock("CreateScheduleReminder = ", "CreateReminder = ");
+    let renamed = lock("CreateScheduleReminder = ", "CreateAnotherReminder = ");
     let why = unfit(CREATE, &renamed);
     assert!(
         why.contains("CreateScheduleReminder has no number"),

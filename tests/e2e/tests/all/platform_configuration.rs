@@ -224,7 +224,7 @@ async fn every_context_is_shown_and_a_release_tells_what_it_changes() {
         "DEFERRED_NET"
     );
     assert_eq!(
-        scene.shown("scheduling").await["schema"],
+        scene.shown("auditing").await["schema"],
         json!({ "type": "object" })
     );
     let rule = scene

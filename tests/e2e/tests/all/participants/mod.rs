@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rialto_simulator::{Fsp, FspSettings, PartyId, PaymentOutcome, PaymentRequest, ports};
 use rialto_tests::catalogue::{self, Row};
-use rialto_tests::kept;
+use rialto_tests::kept::{self, Kept};
 use rialto_tests::metrics::idle;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
