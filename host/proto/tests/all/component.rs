@@ -47,7 +47,7 @@ fn a_component_gives_the_files_of_its_contracts() {
     let component = component();
     let lock = own::lock().expect("it can be read");
     let mut together = MergedFiles::default();
-    for interface in [API, CREATE, DELETE, EARLIER] {
+    for interface in [CREATE, DELETE, API, EARLIER] {
         assert!(component.exports().contains(interface));
         let exported = component
             .exported(interface, &none(), &lock)
