@@ -58,12 +58,11 @@ pub fn not_allowed(operator: &str, about: String, why: String) -> Denial {
 /// for the names in braces may be a person's number, and the audit log keeps it for ever. Of a path that no document has, only
 /// the beginning.
 #[must_use]
-pub fn about(head: &Parts, route: Option<&str>) -> String {
-    let path = head.uri.path();
+pub fn about(method: &Method, path: &str, route: Option<&str>) -> String {
     let first = path.trim_start_matches('/').split('/').next();
     match route {
-        Some(route) => format!("{} {route}", head.method),
-        None => format!("{} /{}", head.method, first.unwrap_or_default()),
+        Some(route) => format!("{method} {route}"),
+        None => format!("{method} /{}", first.unwrap_or_default()),
     }
 }
 
@@ -74,7 +73,7 @@ pub(crate) fn of_request(
     status: &RefusalStatus,
     why: &str,
 ) -> Option<Denial> {
-    let (about, why) = (about(head, route), why.to_owned());
+    let (about, why) = (about(&head.method, head.uri.path(), route), why.to_owned());
     let denial = match (status, operator) {
         (RefusalStatus::OfTheComponent, _) => return None,
         (RefusalStatus::Forbidden, Some(operator)) => not_allowed(&operator.name, about, why),
@@ -106,7 +105,11 @@ pub(crate) fn by_component(
     let why = "the component has refused it".to_owned();
     let denial = Denial {
         writer: component.to_owned(),
-        ..not_allowed(&operator.name, about(head, route), why)
+        ..not_allowed(
+            &operator.name,
+            about(&head.method, head.uri.path(), route),
+            why,
+        )
     };
     Some(traced(denial, head))
 }

@@ -119,6 +119,7 @@ pub fn check(operator: &Operator, scheme: &Path, keys: &Arc<Keys>) -> anyhow::Re
     let Some(wanted) = &operator.audit else {
         return Ok(());
     };
+    crate::checkpoints::witnesses::keys(wanted).context(PLACE)?;
     let found = read(&wanted.reference.from_folder(scheme)).context(PLACE)?;
     let opened = found.map(|reference| AuditKey::of(wanted, scheme, keys, reference));
     opened.transpose().map(drop).context(PLACE)

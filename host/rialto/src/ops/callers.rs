@@ -80,7 +80,11 @@ impl NoCaller {
             Self::Foreign => "a session, and a page of another origin may have sent it",
         };
         let client = denied::client_of(head);
-        let denial = denied::unproven(&client, denied::about(head, None), why.to_owned());
+        let denial = denied::unproven(
+            &client,
+            denied::about(&head.method, head.uri.path(), None),
+            why.to_owned(),
+        );
         shared.denials.keep(denial);
     }
 

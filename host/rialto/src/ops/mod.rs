@@ -263,8 +263,7 @@ async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Res
         );
         let problem = Problem::new(Kind::RoleMissing, detail.clone());
         if role == Role::Reader {
-            let first = path.trim_start_matches('/').split('/').next();
-            let about = format!("{method} /{}", first.unwrap_or_default());
+            let about = denied::about(&method, &path, None);
             let denial = denied::not_allowed(&caller.person, about, detail);
             shared.denials.keep(denial);
             return problem.into_response();
