@@ -1,6 +1,7 @@
 //! The audit log as lines for other systems.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -137,6 +138,8 @@ async fn each_entry_is_exported_once_and_in_order_in_each_format() {
     let written = fs::read_to_string(file).unwrap();
     let written: Vec<_> = written.lines().map(|line| told("cef", line)).collect();
     assert_eq!(written[..wanted.len()], wanted);
+    let mode = fs::metadata(file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it tells who has paid whom");
     for (arguments, help) in [
         (&to_file[..], "exists: name a new file"),
         (
