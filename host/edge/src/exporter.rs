@@ -10,54 +10,34 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Uri};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioTimer;
-use rialto_telemetry::otlp::{EXPORT_TARGET, MEDIA_TYPE, Resource, Signal};
+use rialto_telemetry::otlp::{EXPORT_TARGET, Resource, Signal};
 use rialto_telemetry::queue::Queue;
 use tokio::sync::watch;
 
-use crate::contained;
-use crate::outbound::chain;
+use crate::collector::{BatchRefused, Collector};
 
 /// Records of one export.
 const BATCH: usize = 512;
 /// The time between two exports.
 const PERIOD: Duration = Duration::from_millis(500);
-/// The timeout for making a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The timeout for the collector's answer to a batch.
-const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after the first failure; it doubles.
 const PAUSE_INITIAL: Duration = Duration::from_secs(1);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// How long a stopping host waits for the export of the last records.
 const LAST: Duration = Duration::from_secs(2);
-/// Bytes of an answer that are read.
-const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Exports records of one kind to one collector.
 pub struct Exporter<T> {
     queue: Queue<T>,
     resource: Resource,
-    url: Uri,
-    client: Client<HttpConnector, Full<Bytes>>,
+    collector: Collector,
     /// A batch that is to be retried.
     kept: Vec<T>,
     /// How many records are in the batch that is being sent.
     under_way: usize,
     /// The pause since the last failure; none without a failure.
     pause: Option<Duration>,
-}
-
-/// Why a batch was not accepted.
-struct Refused {
-    reason: String,
-    worth_a_retry: bool,
 }
 
 impl<T: Signal> Exporter<T> {
@@ -70,17 +50,10 @@ impl<T: Signal> Exporter<T> {
         resource: Resource,
         collector: &str,
     ) -> Result<Self, http::uri::InvalidUri> {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let client = Client::builder(contained::Executor)
-            .pool_timer(TokioTimer::new())
-            .build(connector);
         Ok(Self {
             queue,
             resource,
-            url: format!("{collector}{}", T::PATH).parse()?,
-            client,
+            collector: Collector::new::<T>(collector)?,
             kept: Vec::new(),
             under_way: 0,
             pause: None,
@@ -107,7 +80,7 @@ impl<T: Signal> Exporter<T> {
         let lost = self.under_way + self.kept.len() + waiting;
         if lost > 0 {
             self.queue.lost(lost);
-            tracing::warn!(target: EXPORT_TARGET, url = %self.url, lost, "the collector did not accept the last {} before the host stopped; they are lost", T::NAME);
+            tracing::warn!(target: EXPORT_TARGET, url = %self.collector.url(), lost, "the collector did not accept the last {} before the host stopped; they are lost", T::NAME);
         }
     }
 
@@ -123,14 +96,14 @@ impl<T: Signal> Exporter<T> {
                 return;
             }
             self.under_way = batch.len();
-            let exported = self.export(&batch).await;
+            let exported = self.collector.export(&self.resource, &batch).await;
             self.under_way = 0;
             match exported {
-                Ok(()) => {
+                Ok(_) => {
                     self.queue.accepted(batch.len());
                     if self.pause.take().is_some() {
                         let lost = self.queue.lost_so_far();
-                        tracing::info!(target: EXPORT_TARGET, url = %self.url, lost, "the collector accepts {} again", T::NAME);
+                        tracing::info!(target: EXPORT_TARGET, url = %self.collector.url(), lost, "the collector accepts {} again", T::NAME);
                     }
                 }
                 Err(refused) if refused.worth_a_retry => {
@@ -138,10 +111,10 @@ impl<T: Signal> Exporter<T> {
                     self.wait_longer(&refused.reason);
                     return;
                 }
-                Err(Refused { reason, .. }) => {
+                Err(BatchRefused { reason, .. }) => {
                     let lost = batch.len();
                     self.queue.lost(lost);
-                    tracing::warn!(target: EXPORT_TARGET, url = %self.url, %reason, lost, "the collector refused {}; they are lost", T::NAME);
+                    tracing::warn!(target: EXPORT_TARGET, url = %self.collector.url(), %reason, lost, "the collector refused {}; they are lost", T::NAME);
                 }
             }
         }
@@ -151,42 +124,10 @@ impl<T: Signal> Exporter<T> {
         self.pause = Some(match self.pause {
             Some(pause) => (pause * 2).min(PAUSE_MAX),
             None => {
-                tracing::warn!(target: EXPORT_TARGET, url = %self.url, %reason, "the collector does not accept {}; the host tries again, and keeps new ones while there is room", T::NAME);
+                tracing::warn!(target: EXPORT_TARGET, url = %self.collector.url(), %reason, "the collector does not accept {}; the host tries again, and keeps new ones while there is room", T::NAME);
                 PAUSE_INITIAL
             }
         });
-    }
-
-    async fn export(&self, batch: &[T]) -> Result<(), Refused> {
-        let again = |reason: String| Refused {
-            reason,
-            worth_a_retry: true,
-        };
-        let body = T::encode(&self.resource, batch);
-        let mut request = Request::new(Full::new(Bytes::from(body)));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.url.clone();
-        request.headers_mut().insert(
-            http::header::CONTENT_TYPE,
-            HeaderValue::from_static(MEDIA_TYPE),
-        );
-        let answered = tokio::time::timeout(EXPORT_TIMEOUT, async {
-            let answered = self.client.request(request).await;
-            let (head, body) = answered.map_err(|e| again(chain(&e)))?.into_parts();
-            // The body is read to its end, so that the connection can be used again.
-            let _ = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-            Ok(head.status)
-        });
-        let status = answered
-            .await
-            .map_err(|_| again(format!("no answer within {} s", EXPORT_TIMEOUT.as_secs())))??;
-        if status.is_success() {
-            return Ok(());
-        }
-        Err(Refused {
-            reason: format!("answered {status}"),
-            worth_a_retry: [429, 502, 503, 504].contains(&status.as_u16()),
-        })
     }
 }
 

@@ -9,6 +9,7 @@ pub mod api;
 pub mod authentication;
 pub mod authorization;
 pub mod body;
+pub mod collector;
 pub mod confirmation;
 pub mod contained;
 mod credentials;
@@ -33,6 +34,7 @@ mod violation;
 pub use api::{Api, Served};
 pub use authentication::Authentication;
 pub use body::{Memory, MemoryPermit};
+pub use collector::Collector;
 pub use exporter::Exporter;
 pub use found::FoundApis;
 pub use outbound::{

@@ -665,7 +665,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The collector of traces and of log lines, and the sampling.
+/// The collector of traces, of log lines and of the audit log's entries, and the sampling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Telemetry {
@@ -678,10 +678,25 @@ pub struct Telemetry {
     /// Whether log lines at `info` and above are exported too, if `log.filter` lets them through.
     #[serde(default)]
     pub logs: bool,
+    /// Whether each entry of the audit log is sent too, as a log record whose body is the entry in this format. None is left out: entries wait in the store while the collector is away. Without it, no entry is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditFormat>,
     /// The host's name in traces and log lines.
     #[serde(default = "rialto")]
     #[schemars(length(min = 1, max = 255))]
     pub service_name: String,
+}
+
+/// The format of an entry of the audit log for other systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditFormat {
+    /// The entry itself with its index, JSON.
+    Json,
+    /// The Common Event Format.
+    Cef,
+    /// An event of the Open Cybersecurity Schema Framework, JSON.
+    Ocsf,
 }
 
 const fn all() -> f64 {

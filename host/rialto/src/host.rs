@@ -32,6 +32,7 @@ use tokio::task::JoinHandle;
 use crate::access::Access;
 use crate::archiver::{Archiver, ArchiverThread};
 use crate::audit::Audit;
+use crate::audit_export::ExportThread;
 use crate::audit_key::AuditKey;
 use crate::audit_reader::AuditReader;
 use crate::authorization::CurrentAuthorizer;
@@ -143,6 +144,7 @@ pub struct Host {
     exporting: Option<Exporting>,
     archiver_thread: Option<ArchiverThread>,
     checkpoints: Option<CheckpointsThread>,
+    audit_export: Option<ExportThread>,
     handle: Handle,
 }
 
@@ -311,6 +313,8 @@ impl Host {
         disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
             .context("looking at the free disk space")?;
         let checkpoints = checkpoints::start(start, &shared.store, &clock, audit_key, signed)?;
+        let (store, metrics) = (&shared.store, &shared.metrics);
+        let audit_export = ExportThread::start(telemetry, store, metrics, handle)?;
         let thread = ArchiverThread::start(shared.archiver.clone(), clock);
         let thread = thread.context("starting the thread that archives")?;
         let mut host = Self {
@@ -325,6 +329,7 @@ impl Host {
             exporting,
             archiver_thread: Some(thread),
             checkpoints,
+            audit_export,
             handle: handle.clone(),
         };
         host.listen(operator, |name| name == OPERATORS)?;
@@ -373,6 +378,9 @@ impl Host {
         // All entries are written, and the provider still answers.
         if let Some(checkpoints) = self.checkpoints.take() {
             checkpoints.stop();
+        }
+        if let Some(export) = self.audit_export.take() {
+            export.stop();
         }
         // No turn begins a call any more. Those under way may have made keys, which are destroyed.
         self.keys.close(Instant::now() + KEYS_CLOSE_MAX);

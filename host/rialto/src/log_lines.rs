@@ -141,7 +141,7 @@ impl Delivery {
 /// The `log-line` of the contract.
 fn of_line(line: &Line) -> Value {
     let level = match line.severity {
-        Severity::Info => "info",
+        Severity::Info | Severity::Notice => "info",
         Severity::Warn => "warn",
         Severity::Error => "error",
     };

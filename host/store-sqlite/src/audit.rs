@@ -160,6 +160,33 @@ impl SqliteStore {
         slices.finish()
     }
 
+    /// The index of the first entry of the audit log that is yet to be sent to the collector; 0 if none was sent.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn audit_sent(&self) -> Result<u64, StoreError> {
+        self.read_audit(async |reader| {
+            let query = "SELECT coalesce((SELECT value FROM meta WHERE key = 'audit_sent'), 0)";
+            let sent = sqlx::query_scalar(query).fetch_one(reader).await;
+            unsigned(sent.map_err(failed)?)
+        })
+    }
+
+    /// Store the index of the first entry of the audit log that is yet to be sent to the collector.
+    ///
+    /// # Errors
+    /// When the store cannot write or belongs to a newer host.
+    pub fn set_audit_sent(&self, next: u64) -> Result<(), StoreError> {
+        let mut bound = Bound::default();
+        bound.number(next)?;
+        let rows = self.change(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('audit_sent', ?)",
+            bound,
+        )?;
+        assert!(rows == 1, "the entries sent are kept in {rows} rows");
+        Ok(())
+    }
+
     fn read_audit<T>(
         &self,
         read: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError>,

@@ -17,6 +17,8 @@ pub const BODY_BYTES_MAX: usize = 8_192;
 pub enum Severity {
     /// Something happened.
     Info = 9,
+    /// Something happened that somebody may want to see.
+    Notice = 10,
     /// Somebody should look.
     Warn = 13,
     /// Something does not work.
@@ -29,6 +31,7 @@ impl Severity {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Info => "INFO",
+            Self::Notice => "INFO2",
             Self::Warn => "WARN",
             Self::Error => "ERROR",
         }

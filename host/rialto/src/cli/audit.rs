@@ -1,12 +1,7 @@
 //! `rialto audit`: shows what operators did, verifies the audit log, and exports it.
 
-mod cef;
 mod entries;
-mod exported;
 mod log;
-mod ocsf;
-#[cfg(test)]
-mod tests;
 mod verify;
 
 use std::path::PathBuf;
@@ -17,6 +12,7 @@ use rialto_store_sqlite::Snapshot;
 use super::inspect::path;
 use super::{At, folders_of};
 use crate::audit::Entry;
+use crate::audit_lines::Format;
 use crate::{out, words};
 
 /// How many entries are read at a time.
@@ -66,7 +62,7 @@ struct Export {
     folder: Option<PathBuf>,
     /// Instead of a folder: one line for each entry, in this format.
     #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<entries::Format>,
+    format: Option<Format>,
     #[command(flatten)]
     lines: entries::Lines,
     #[command(flatten)]

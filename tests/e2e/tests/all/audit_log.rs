@@ -1,6 +1,7 @@
 //! The audit log of a running host: what is in it, who may read and write it, and that nobody changes it unseen, the owner
 //! of the database included.
 
+mod collected;
 mod export;
 
 use std::fs;

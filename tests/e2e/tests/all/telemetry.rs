@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::convert::Infallible;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -69,22 +69,23 @@ impl Span {
     }
 }
 
-fn attributes(of: &Value) -> BTreeMap<String, Value> {
+pub(crate) fn attributes(of: &Value) -> BTreeMap<String, Value> {
     let all = of["attributes"].as_array().unwrap().iter();
     all.map(|a| (a["key"].as_str().unwrap().to_owned(), a["value"].clone()))
         .collect()
 }
 
-/// A collector that takes everything.
+/// A collector that takes everything, unless it is away.
 #[derive(Clone, Default)]
-struct Collector {
+pub(crate) struct Collector {
     exports: Arc<Mutex<Vec<Value>>>,
     /// Exports of log records.
     logs: Arc<Mutex<Vec<Value>>>,
+    is_away: Arc<AtomicBool>,
 }
 
 impl Collector {
-    async fn start() -> (Self, SocketAddr) {
+    pub(crate) async fn start() -> (Self, SocketAddr) {
         let collector = Self::default();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -94,12 +95,22 @@ impl Collector {
                 let collector = serving.clone();
                 let service = service_fn(move |request| {
                     let collector = collector.clone();
-                    async move { Ok::<_, Infallible>(collector.take(request).await) }
+                    async move {
+                        if collector.is_away.load(Ordering::SeqCst) {
+                            return Err(std::io::Error::other("nobody is here"));
+                        }
+                        Ok(collector.take(request).await)
+                    }
                 });
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
         });
         (collector, address)
+    }
+
+    /// Break each connection from now on, or answer again.
+    pub(crate) fn goes_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::SeqCst);
     }
 
     async fn take(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
@@ -116,7 +127,7 @@ impl Collector {
     }
 
     /// All log records so far.
-    fn log_records(&self) -> Vec<Value> {
+    pub(crate) fn log_records(&self) -> Vec<Value> {
         let logs = self.logs.lock().unwrap();
         let resources = logs.iter().flat_map(|export| list(export, "resourceLogs"));
         let scopes = resources.flat_map(|resource| list(resource, "scopeLogs"));

@@ -12,8 +12,8 @@ use anyhow::{Context as _, bail};
 use rialto_files::FileError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::exported::Exported;
-use super::{ENTRIES_AT_ONCE, Store, cef, ocsf};
+use super::{ENTRIES_AT_ONCE, Store};
+use crate::audit_lines::{Exported, Format};
 use crate::cli::instants::past;
 use crate::out;
 
@@ -21,27 +21,6 @@ use crate::out;
 const LOOK: Duration = Duration::from_secs(1);
 /// How many entries are in memory.
 const ENTRIES_MAX: usize = 4_096;
-
-/// A format of lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
-    /// Common Event Format
-    Cef,
-    /// Open Cybersecurity Schema Framework, JSON
-    Ocsf,
-    /// The entries themselves, JSON
-    Json,
-}
-
-impl Format {
-    fn line(self, exported: &Exported) -> String {
-        match self {
-            Self::Cef => cef::line(exported),
-            Self::Ocsf => ocsf::line(exported),
-            Self::Json => exported.json(),
-        }
-    }
-}
 
 /// Which entries, and where to.
 #[derive(Debug, clap::Args)]

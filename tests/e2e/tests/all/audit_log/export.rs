@@ -17,7 +17,7 @@ use super::{SOON, Scene, database};
 use crate::passkeys::deposit;
 
 /// The entries in a store: index, instant and bytes.
-async fn stored(state: &Path) -> Vec<(u64, u64, String)> {
+pub(super) async fn stored(state: &Path) -> Vec<(u64, u64, String)> {
     let mut connection = database(state).await;
     let query = sqlx::query_as("SELECT place, at, entry FROM audit_entries ORDER BY place");
     let rows: Vec<(i64, i64, String)> = query.fetch_all(&mut connection).await.unwrap();

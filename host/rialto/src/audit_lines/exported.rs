@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// An entry as the store has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Exported {
+pub struct Exported {
     /// Its place in the log.
     pub index: u64,
     /// When it was written: UTC, milliseconds since 1970.
@@ -42,7 +42,7 @@ impl Exported {
 
 /// How much an entry asks for somebody's attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Attention {
+pub enum Attention {
     /// As it should be.
     None,
     /// Something was refused, as rules want it.
@@ -54,7 +54,7 @@ pub(super) enum Attention {
 }
 
 /// The attention for an entry. An action that ends with `.refused` is of somebody who was refused for who they are.
-pub(super) fn attention(entry: &Entry) -> Attention {
+pub fn attention(entry: &Entry) -> Attention {
     match &*entry.outcome {
         "done" | "begun" => Attention::None,
         "refused" if entry.action == "audit.quarantined" => Attention::High,

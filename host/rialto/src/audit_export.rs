@@ -1,0 +1,454 @@
+//! Sends the audit log to the operator's collector: each entry as a log record, in the log's order.
+//!
+//! A thread looks for new entries each second and sends them in batches. It reads them from the store, where they stay, and
+//! remembers in the store how far it came. So an entry is sent at least once: while the collector is away, entries wait, and
+//! after a crash the last second's are sent again. Each record has the entry's index. No payment waits for the thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Context as _;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_audit::ActorKind;
+use rialto_edge::collector::{BatchRefused, Rejected};
+use rialto_engine::store::StoreError;
+use rialto_manifest::operator::Telemetry;
+use rialto_store_sqlite::{SqliteStore, StoredEntry};
+use rialto_telemetry::Metrics;
+use rialto_telemetry::otlp::{EXPORT_TARGET, Resource};
+use rialto_telemetry::records::{Record, Severity};
+use rialto_telemetry::spans::Value;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use crate::audit_lines::{Attention, Exported, Format, attention};
+
+/// The time between two looks for new entries.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Entries of one batch.
+const BATCH: u32 = 256;
+/// Bytes of the bodies of one batch, roughly: collectors refuse what is too long.
+const BATCH_BYTES: usize = 1 << 20;
+/// The pause after the first failure; it doubles.
+const PAUSE_INITIAL: Duration = Duration::from_secs(1);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// The time between two writes of how far it came, while there is more to send.
+const REMEMBERED_EVERY: Duration = Duration::from_secs(1);
+/// How long a stopping host waits for an answer.
+const LAST: Duration = Duration::from_secs(2);
+
+/// What is known of the export, for metrics.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// Entries that are yet to be sent.
+    waiting: AtomicU64,
+    /// Entries that the collector has accepted since the start.
+    sent: AtomicU64,
+    /// Entries of accepted batches that the collector has rejected all the same.
+    rejected: AtomicU64,
+    /// Batches that were not accepted.
+    failures: AtomicU64,
+}
+
+/// The work of the thread.
+struct Export {
+    store: Arc<SqliteStore>,
+    format: Format,
+    collector: rialto_edge::Collector,
+    resource: Resource,
+    handle: Handle,
+    stop: watch::Receiver<bool>,
+    sent: Arc<Sent>,
+    /// The index of the entry to send next; none before the first look.
+    next: Option<u64>,
+    /// The index that the store remembers, and when it was written.
+    remembered: (u64, Instant),
+    /// Entries of the next batch at most. After a refused batch they are sent one by one.
+    batch: u32,
+}
+
+/// How a look ended.
+enum Looked {
+    /// All is sent.
+    Done,
+    /// The host stops.
+    Stopped,
+}
+
+/// Why a look ended early.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error("the collector does not accept entries from index {0} on: {1}")]
+    Refused(u64, BatchRefused),
+    #[error("the store cannot be used: {0}")]
+    Store(#[from] StoreError),
+}
+
+impl Export {
+    /// Send what is there.
+    fn look(&mut self) -> Result<Looked, Failed> {
+        loop {
+            let next = self.next()?;
+            let entries = self.store.audit_entries(next, self.batch)?;
+            let size = self.store.audit_size()?;
+            let waiting = size.saturating_sub(next);
+            self.sent.waiting.store(waiting, Ordering::Relaxed);
+            if entries.is_empty() {
+                self.remember(next)?;
+                return Ok(Looked::Done);
+            }
+            let batch = self.batch_of(next, &entries);
+            let end = next_index(&entries[..batch.len()], next);
+            match self.send(&batch) {
+                None => return Ok(Looked::Stopped),
+                Some(Ok(rejected)) => self.accepted(&batch, (next, end), rejected),
+                Some(Err(refused)) => {
+                    self.sent.failures.fetch_add(1, Ordering::Relaxed);
+                    let is_one = batch.len() == 1;
+                    // Perhaps it is too much at once, or one of them is not taken.
+                    if !refused.worth_a_retry && !is_one {
+                        self.batch = 1;
+                        continue;
+                    }
+                    // What was accepted before is not to be sent again.
+                    self.remember(next)?;
+                    return Err(Failed::Refused(next, refused));
+                }
+            }
+            self.next = Some(end);
+            if self.remembered.1.elapsed() >= REMEMBERED_EVERY {
+                self.remember(end)?;
+            }
+        }
+    }
+
+    /// The index of the entry to send next.
+    fn next(&mut self) -> Result<u64, StoreError> {
+        if let Some(next) = self.next {
+            return Ok(next);
+        }
+        let (next, size) = (self.store.audit_sent()?, self.store.audit_size()?);
+        if next > size {
+            tracing::error!(target: EXPORT_TARGET, entries = size, sent = next, "the audit log is shorter than what was sent of it: `rialto audit verify` names what is missing. New entries are sent");
+        }
+        let next = next.min(size);
+        self.next = Some(next);
+        self.remembered.0 = next;
+        Ok(next)
+    }
+
+    /// The records of the first entries.
+    fn batch_of(&self, next: u64, entries: &[StoredEntry]) -> Vec<Record> {
+        let mut bytes = 0;
+        let mut expected = next;
+        let mut batch = Vec::new();
+        for entry in entries {
+            if entry.index > expected {
+                let last = entry.index - 1;
+                tracing::error!(target: EXPORT_TARGET, "entries {expected} to {last} of the audit log are missing in the store, and are not sent: `rialto audit verify` names all that differs");
+            }
+            expected = entry.index + 1;
+            let record = record(self.format, entry);
+            bytes += record.body.len();
+            batch.push(record);
+            if bytes >= BATCH_BYTES {
+                break;
+            }
+        }
+        batch
+    }
+
+    /// Send a batch. None if the host stops before the answer is there.
+    fn send(&mut self, batch: &[Record]) -> Option<Result<Rejected, BatchRefused>> {
+        let (collector, resource, stop) = (&self.collector, &self.resource, &mut self.stop);
+        self.handle.block_on(async {
+            tokio::select! {
+                answered = collector.export(resource, batch) => Some(answered),
+                () = soon_after(stop) => None,
+            }
+        })
+    }
+
+    fn accepted(&mut self, batch: &[Record], (next, end): (u64, u64), rejected: Rejected) {
+        let count = batch.len() as u64;
+        let Rejected(rejected) = rejected;
+        let rejected = rejected.min(count);
+        self.sent
+            .sent
+            .fetch_add(count - rejected, Ordering::Relaxed);
+        if rejected > 0 {
+            self.sent.rejected.fetch_add(rejected, Ordering::Relaxed);
+            let last = end - 1;
+            tracing::error!(target: EXPORT_TARGET, "the collector has rejected {rejected} of the entries {next} to {last} of the audit log: `rialto audit export --format` has them");
+        }
+        self.batch = (self.batch * 2).min(BATCH);
+    }
+
+    /// Have the store remember how far it came.
+    fn remember(&mut self, next: u64) -> Result<(), StoreError> {
+        if self.remembered.0 != next {
+            self.store.set_audit_sent(next)?;
+        }
+        self.remembered = (next, Instant::now());
+        Ok(())
+    }
+
+    /// Look again and again, until the host stops.
+    fn run(mut self) {
+        let mut failing: Option<Duration> = None;
+        loop {
+            // The last look begins after this: all entries are written then.
+            // A host that was dropped has ended too.
+            let is_last = *self.stop.borrow() || self.stop.has_changed().is_err();
+            let pause = match self.look() {
+                Ok(Looked::Stopped) => break,
+                Ok(Looked::Done) => {
+                    if failing.take().is_some() {
+                        tracing::info!(target: EXPORT_TARGET, url = %self.collector.url(), "entries of the audit log are sent again");
+                    }
+                    LOOK_EVERY
+                }
+                Err(error) => {
+                    let pause = failing.map_or(PAUSE_INITIAL, |before| (before * 2).min(PAUSE_MAX));
+                    if failing.replace(pause).is_none() {
+                        tracing::warn!(target: EXPORT_TARGET, url = %self.collector.url(), "entries of the audit log are not sent, and wait in the store: {error}");
+                    }
+                    pause
+                }
+            };
+            if is_last {
+                break;
+            }
+            let stop = &mut self.stop;
+            self.handle.block_on(async {
+                let stopped = stop.wait_for(|stop| *stop);
+                let _ = tokio::time::timeout(pause, stopped).await;
+            });
+        }
+        let remembered = self.next.map_or(Ok(()), |next| self.remember(next));
+        if let Err(error) = remembered {
+            tracing::warn!(target: EXPORT_TARGET, "the last entries of the audit log will be sent again: {error}");
+        }
+    }
+}
+
+/// Wait until the host stops, and a moment longer.
+async fn soon_after(stop: &mut watch::Receiver<bool>) {
+    // Without the sender of the signal the host has ended.
+    let _ = stop.wait_for(|stop| *stop).await;
+    tokio::time::sleep(LAST).await;
+}
+
+/// The index after these entries.
+fn next_index(entries: &[StoredEntry], next: u64) -> u64 {
+    entries.last().map_or(next, |last| last.index + 1)
+}
+
+/// The trace's id in an entry's trace, which is a whole `traceparent` or the id alone; 0 for none.
+fn trace_id(trace: &str) -> u128 {
+    let id = trace.split('-').nth(1).unwrap_or(trace);
+    u128::from_str_radix(id, 16).unwrap_or(0)
+}
+
+/// The record of an entry.
+fn record(format: Format, stored: &StoredEntry) -> Record {
+    let exported = Exported::new(stored.index, stored.at.0, &stored.body);
+    let mut attributes: Vec<(&'static str, Value)> = vec![
+        ("rialto.audit.index", stored.index.into()),
+        ("rialto.audit.format", format.name().into()),
+    ];
+    let mut trace = 0;
+    let mut severity = Severity::Error;
+    if let Some(entry) = &exported.entry {
+        severity = match attention(entry) {
+            Attention::None => Severity::Info,
+            Attention::Low => Severity::Notice,
+            Attention::Medium => Severity::Warn,
+            Attention::High => Severity::Error,
+        };
+        trace = trace_id(&entry.trace);
+        let kind = match entry.actor.kind {
+            ActorKind::Operator => "operator",
+            ActorKind::Client => "client",
+            ActorKind::Component => "component",
+            ActorKind::Host => "host",
+        };
+        let texts = [
+            ("rialto.audit.action", &*entry.action),
+            ("rialto.audit.outcome", &entry.outcome),
+            ("rialto.audit.actor", &entry.actor.name),
+            ("rialto.audit.actor.kind", kind),
+            ("rialto.audit.operator", &entry.actor.operator),
+            ("rialto.audit.writer", &entry.writer),
+            ("rialto.audit.about", &entry.about),
+        ];
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        attributes.extend(texts.map(|(name, text)| (name, text.into())));
+        let numbers = [
+            ("rialto.audit.release", entry.release),
+            ("rialto.audit.turn", entry.turn),
+        ];
+        let numbers = numbers.into_iter();
+        attributes.extend(numbers.filter_map(|(name, number)| Some((name, number?.into()))));
+    }
+    Record {
+        at: SystemTime::UNIX_EPOCH + Duration::from_millis(stored.at.0),
+        severity,
+        body: format.line(&exported),
+        attributes,
+        trace,
+    }
+}
+
+/// The running thread.
+pub struct ExportThread {
+    thread: Option<JoinHandle<()>>,
+    stop: watch::Sender<bool>,
+}
+
+impl ExportThread {
+    /// Start it, if the operator wants it.
+    ///
+    /// # Errors
+    /// When the collector's URL is none, or the system has no room for a thread.
+    pub fn start(
+        wanted: Option<&Telemetry>,
+        store: &Arc<SqliteStore>,
+        metrics: &Metrics,
+        handle: &Handle,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some((wanted, format)) = wanted.and_then(|wanted| Some((wanted, wanted.audit?))) else {
+            return Ok(None);
+        };
+        let url = wanted.endpoint.to_string();
+        let collector = rialto_edge::Collector::new::<Record>(&url);
+        let collector = collector.with_context(|| format!("sending the audit log to {url}"))?;
+        let (stop, stopped) = watch::channel(false);
+        let sent = Arc::new(Sent::default());
+        metrics.add_collector(Box::new(SentCollector(sent.clone())));
+        let export = Export {
+            store: store.clone(),
+            format: format.into(),
+            collector,
+            resource: Resource {
+                service: wanted.service_name.clone(),
+                version: env!("CARGO_PKG_VERSION"),
+            },
+            handle: handle.clone(),
+            stop: stopped,
+            sent,
+            next: None,
+            remembered: (0, Instant::now()),
+            batch: BATCH,
+        };
+        let thread = std::thread::Builder::new()
+            .name("audit-export".into())
+            .spawn(move || export.run());
+        let thread = thread.context("starting the thread that sends the audit log")?;
+        Ok(Some(Self {
+            thread: Some(thread),
+            stop,
+        }))
+    }
+
+    /// Have it look once more, for a short time, and end it.
+    pub fn stop(mut self) {
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Metrics of the export.
+#[derive(Debug)]
+struct SentCollector(Arc<Sent>);
+
+impl Collector for SentCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let waiting = self.0.waiting.load(Ordering::Relaxed);
+        let gauge = ConstGauge::new(i64::try_from(waiting).unwrap_or(i64::MAX));
+        gauge.encode(encoder.encode_descriptor(
+            "audit_export_waiting",
+            "Entries of the audit log that are yet to be sent to the collector",
+            None,
+            MetricType::Gauge,
+        )?)?;
+        let counters = [
+            (
+                "audit_export_entries",
+                "Entries of the audit log that the collector has accepted",
+                &self.0.sent,
+            ),
+            (
+                "audit_export_rejected",
+                "Entries of the audit log that the collector has rejected in a batch that it accepted",
+                &self.0.rejected,
+            ),
+            (
+                "audit_export_failures",
+                "Batches of entries of the audit log that the collector has not accepted",
+                &self.0.failures,
+            ),
+        ];
+        for (name, help, value) in counters {
+            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
+            let place = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            counter.encode(place)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rialto_engine::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn records_have_what_entries_say() {
+        let stored = |body: &str| StoredEntry {
+            index: 7,
+            at: Timestamp(1_767_225_600_123),
+            body: body.to_owned(),
+        };
+        let body = r#"{"at":1767225600123,"actor":{"kind":"operator","name":"anna","operator":"anna-checks"},"writer":"office","action":"approve-funds","outcome":"refused","turn":40,"trace":"0af7651916cd43dd8448eb211c80319c"}"#;
+        let found = record(Format::Json, &stored(body));
+        assert_eq!(
+            found,
+            Record {
+                at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_767_225_600_123),
+                severity: Severity::Notice,
+                body: format!("{{\"index\":7,\"entry\":{body}}}"),
+                attributes: vec![
+                    ("rialto.audit.index", 7_u64.into()),
+                    ("rialto.audit.format", "json".into()),
+                    ("rialto.audit.action", "approve-funds".into()),
+                    ("rialto.audit.outcome", "refused".into()),
+                    ("rialto.audit.actor", "anna".into()),
+                    ("rialto.audit.actor.kind", "operator".into()),
+                    ("rialto.audit.operator", "anna-checks".into()),
+                    ("rialto.audit.writer", "office".into()),
+                    ("rialto.audit.turn", 40_u64.into()),
+                ],
+                trace: 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c,
+            }
+        );
+        assert_eq!(
+            trace_id("00-0af7651916cd43dd8448eb211c80319c-92bc624036ddfdeb-01"),
+            found.trace
+        );
+        let found = record(Format::Ocsf, &stored("no entry"));
+        assert_eq!(found.severity, Severity::Error);
+        assert_eq!(found.attributes.len(), 2);
+        assert!(found.body.contains("no entry"), "{}", found.body);
+    }
+}
