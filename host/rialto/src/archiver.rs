@@ -12,7 +12,7 @@ use rialto_components::runtime::Runtime;
 use rialto_engine::{Clock, Engine};
 use rialto_manifest::operator;
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::Keep;
+use rialto_store_sqlite::retention::{AuditKeep, Keep};
 
 use documents::Documents;
 
@@ -44,9 +44,10 @@ impl Archiver {
     pub fn new(
         components: (Engine, Arc<Runtime>),
         store: Arc<SqliteStore>,
-        keep: &operator::Keep,
+        operator: &operator::OperatorFile,
         folder: PathBuf,
     ) -> Self {
+        let keep = &operator.store.keep;
         let periods = keep.documents.iter();
         let periods = periods.map(|(name, period)| (name.to_string(), period.millis()));
         let periods = periods.collect();
@@ -57,6 +58,14 @@ impl Archiver {
                 history: keep.history.map(|period| period.millis()),
                 receipts: keep.receipts.map(|period| period.millis()),
                 documents: documents.shortest(),
+                audit: keep.audit.map(|period| AuditKeep {
+                    period: period.millis(),
+                    only_signed: operator.audit.is_some(),
+                    only_sent: operator
+                        .telemetry
+                        .as_ref()
+                        .is_some_and(|wanted| wanted.audit.is_some()),
+                }),
             },
             documents,
             folder,
@@ -66,7 +75,9 @@ impl Archiver {
 
     /// The pause between two passes.
     fn pause(&self) -> Duration {
-        let age = self.keep.segment_age_max().map(Duration::from_millis);
+        let of_audit = self.keep.audit.map(|keep| keep.part());
+        let ages = [self.keep.segment_age_max(), of_audit];
+        let age = ages.into_iter().flatten().min().map(Duration::from_millis);
         age.unwrap_or(LOOK_MAX).clamp(LOOK_MIN, LOOK_MAX)
     }
 

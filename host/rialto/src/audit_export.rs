@@ -4,6 +4,7 @@
 //! remembers in the store how far it came. So an entry is sent at least once: while the collector is away, entries wait, and
 //! after a crash the last second's are sent again. Each record has the entry's index. No payment waits for the thread.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -19,6 +20,7 @@ use rialto_audit::ActorKind;
 use rialto_edge::collector::{BatchRefused, Rejected};
 use rialto_engine::store::StoreError;
 use rialto_manifest::operator::Telemetry;
+use rialto_store_sqlite::retention::ArchivedEntries;
 use rialto_store_sqlite::{SqliteStore, StoredEntry};
 use rialto_telemetry::Metrics;
 use rialto_telemetry::otlp::{EXPORT_TARGET, Resource};
@@ -60,6 +62,8 @@ pub struct Sent {
 /// The work of the thread.
 struct Export {
     store: Arc<SqliteStore>,
+    /// Entries that were archived before they were to be sent.
+    archived: ArchivedEntries,
     format: Format,
     collector: rialto_edge::Collector,
     resource: Resource,
@@ -96,7 +100,11 @@ impl Export {
     fn look(&mut self) -> Result<Looked, Failed> {
         loop {
             let next = self.next()?;
-            let entries = self.store.audit_entries(next, self.batch)?;
+            let archived = &mut self.archived;
+            let entries = self.store.all_audit_entries(archived, next, self.batch)?;
+            for unread in self.archived.take_unread() {
+                tracing::error!(target: EXPORT_TARGET, "{unread}. They are not sent");
+            }
             let size = self.store.audit_size()?;
             let waiting = size.saturating_sub(next);
             self.sent.waiting.store(waiting, Ordering::Relaxed);
@@ -320,7 +328,7 @@ impl ExportThread {
     /// When the collector's URL is none, or the system has no room for a thread.
     pub fn start(
         wanted: Option<&Telemetry>,
-        store: &Arc<SqliteStore>,
+        (store, archives): (&Arc<SqliteStore>, &Path),
         metrics: &Metrics,
         handle: &Handle,
     ) -> anyhow::Result<Option<Self>> {
@@ -335,6 +343,7 @@ impl ExportThread {
         metrics.add_collector(Box::new(SentCollector(sent.clone())));
         let export = Export {
             store: store.clone(),
+            archived: ArchivedEntries::new(archives, &[]),
             format: format.into(),
             collector,
             resource: Resource {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rialto_audit::proof::{Hashes, is_included};
@@ -9,10 +10,13 @@ use rialto_audit::{Checkpoint, Hash, PublicKey, TileId, tree};
 use rialto_components::audit_log::{AuditLog, Filter, Page, Proof, StoredEntry};
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store_sqlite::retention::{ArchivedEntries, UnreadArchive};
 use rialto_store_sqlite::{EntryFilter, SqliteStore};
 
 /// How many entries one search looks at.
 const LOOKED_AT_MAX: u64 = 100_000;
+/// How many entries in archives one search looks at. They are decompressed.
+const ARCHIVED_MAX: u64 = 10_000;
 /// Entries are in the order of their commit, and have the instants of their turns. This is more than a turn lasts, and more
 /// than clocks are set back by: an hour, in milliseconds.
 const DISORDER_MS: u64 = 3_600_000;
@@ -22,12 +26,23 @@ pub struct AuditReader {
     store: Arc<SqliteStore>,
     /// The keys that sign checkpoints, or have.
     keys: Vec<PublicKey>,
+    /// The folder of archives.
+    archives: PathBuf,
 }
 
 impl fmt::Debug for AuditReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AuditReader")
     }
+}
+
+/// Why a search has no answer.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}, or search only what came after them")]
+    Archive(UnreadArchive),
 }
 
 /// The last checkpoint, if its signature is one of the log's keys.
@@ -39,8 +54,12 @@ struct Signed {
 impl AuditReader {
     /// A reader of a store that this host has recovered.
     #[must_use]
-    pub fn new(store: Arc<SqliteStore>, keys: Vec<PublicKey>) -> Self {
-        Self { store, keys }
+    pub fn new(store: Arc<SqliteStore>, keys: Vec<PublicKey>, archives: PathBuf) -> Self {
+        Self {
+            store,
+            keys,
+            archives,
+        }
     }
 
     /// The last checkpoint. One that no key has signed counts as none.
@@ -65,7 +84,7 @@ impl AuditReader {
         self.store.audit_index_of(Timestamp(since))
     }
 
-    fn page(&self, filter: &Filter, first: u64, limit: u32) -> Result<Page, StoreError> {
+    fn page(&self, filter: &Filter, first: u64, limit: u32) -> Result<Page, Unread> {
         // The checkpoint first, so that it covers no entry that is not there.
         let signed = self.signed()?;
         let size = self.store.audit_size()?;
@@ -76,10 +95,16 @@ impl AuditReader {
             until: filter.until,
             texts: filter.texts.clone(),
         };
-        let found = self.store.search_audit(&wanted, (first, end), limit)?;
-        let is_full = u32::try_from(found.len()) == Ok(limit);
-        let last = found.last().map(|entry| entry.index + 1);
-        let next = last.filter(|_| is_full).unwrap_or(end);
+        let mut archived = ArchivedEntries::new(&self.archives, &[]);
+        let most = (limit, ARCHIVED_MAX);
+        let searched = self
+            .store
+            .search_all_audit(&mut archived, &wanted, (first, end), most);
+        let (found, next) = searched?;
+        // Nobody is to believe that there was nothing.
+        if let Some(unread) = archived.take_unread().into_iter().next() {
+            return Err(Unread::Archive(unread));
+        }
         let mut tiles = Tiles {
             store: &self.store,
             read: BTreeMap::new(),

@@ -23,6 +23,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_audit::{Checkpoint, Hash, Tree, tree};
 use rialto_engine::{Clock, Timestamp};
+use rialto_store_sqlite::retention::ArchivedEntries;
 use rialto_store_sqlite::{SqliteStore, StoredCheckpoint, StoredTile};
 
 use self::witnesses::{Leaving, LeavingThread, Outside};
@@ -62,6 +63,8 @@ pub struct Checkpoints {
     /// The folder outside the host.
     folder: Option<PathBuf>,
     signed: Arc<Signed>,
+    /// Entries that were archived before they were to be signed.
+    archived: ArchivedEntries,
     state: Option<State>,
 }
 
@@ -93,8 +96,16 @@ impl Checkpoints {
             origin: origin.to_owned(),
             folder,
             signed,
+            archived: ArchivedEntries::default(),
             state: None,
         }
+    }
+
+    /// The folder of archives, if entries may have been archived before [audit] was there.
+    #[must_use]
+    pub fn with_archives(mut self, folder: &Path) -> Self {
+        self.archived = ArchivedEntries::new(folder, &[]);
+        self
     }
 
     /// Sign what is new, until nothing is.
@@ -222,7 +233,7 @@ impl Checkpoints {
             return Ok(false);
         }
         let to = size.min(before + ENTRIES_PER_CHECKPOINT);
-        let (tree, tiles) = grown(&self.store, &state.tree, to)?;
+        let (tree, tiles) = grown(&self.store, &mut self.archived, &state.tree, to)?;
         let now = self.clock.now();
         let note = self.note(&tree, now)?;
         let checkpoint = StoredCheckpoint {
@@ -261,12 +272,20 @@ impl Checkpoints {
 }
 
 /// A tree with the entries up to this size, and the tiles that have changed.
-fn grown(store: &SqliteStore, tree: &Tree, to: u64) -> anyhow::Result<(Tree, Vec<StoredTile>)> {
+fn grown(
+    store: &SqliteStore,
+    archived: &mut ArchivedEntries,
+    tree: &Tree,
+    to: u64,
+) -> anyhow::Result<(Tree, Vec<StoredTile>)> {
     let mut tree = tree.clone();
     let mut tiles = Vec::new();
     while tree.size() < to {
         let at = tree.size();
-        let entries = store.audit_entries(at, ENTRIES_AT_ONCE)?;
+        let entries = store.all_audit_entries(archived, at, ENTRIES_AT_ONCE)?;
+        if let Some(unread) = archived.take_unread().first() {
+            bail!("{unread}. Nothing more is signed until then");
+        }
         if entries.is_empty() {
             bail!("entry {at} of the audit log is missing in the store: nothing more is signed");
         }
@@ -398,6 +417,8 @@ pub fn start(
     let folders = (start.scheme, start.store);
     let leaving = Leaving::of(wanted, folders, store, &signed.outside).context("[audit]")?;
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), key, place, signed);
+    let archives = start.operator.archives_path(start.scheme, start.store);
+    let checkpoints = checkpoints.with_archives(&archives);
     let thread = CheckpointsThread::start(checkpoints, leaving);
     let thread = thread.context("starting the thread that signs checkpoints of the audit log")?;
     Ok(Some(thread))

@@ -189,7 +189,9 @@ impl Host {
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
         let audit_key = AuditKey::open(operator, start.scheme, &providers)?;
         let authority = crate::authority::open(operator, start.scheme, &providers, &*entropy)?;
-        let reader = AuditReader::new(store.clone(), AuditKey::all(audit_key.as_ref()));
+        let archives = operator.archives_path(start.scheme, folder);
+        let signers = AuditKey::all(audit_key.as_ref());
+        let reader = AuditReader::new(store.clone(), signers, archives.clone());
         let runtime = runtime.with_authority(authority);
         let runtime = runtime.with_audit_log(Arc::new(reader));
         let denials = Arc::new(BoundedDenials::new(clock.clone()));
@@ -222,10 +224,8 @@ impl Host {
             .context("reading the store back")?;
         start.goes_on()?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
-        let archives = operator.archives_path(start.scheme, folder);
         let components = (engine.clone(), runtime.clone());
-        let keep = &operator.store.keep;
-        let archiver = Archiver::new(components, store.clone(), keep, archives);
+        let archiver = Archiver::new(components, store.clone(), operator, archives);
         let archiver = Arc::new(archiver);
         let disk = Arc::new(Disk::new(operator.store.free_min));
         metrics.add_collector(Box::new(StoreCollector {
@@ -313,8 +313,9 @@ impl Host {
         disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
             .context("looking at the free disk space")?;
         let checkpoints = checkpoints::start(start, &shared.store, &clock, audit_key, signed)?;
-        let (store, metrics) = (&shared.store, &shared.metrics);
-        let audit_export = ExportThread::start(telemetry, store, metrics, handle)?;
+        let metrics = &shared.metrics;
+        let from = (&shared.store, &*shared.archiver.folder);
+        let audit_export = ExportThread::start(telemetry, from, metrics, handle)?;
         let thread = ArchiverThread::start(shared.archiver.clone(), clock);
         let thread = thread.context("starting the thread that archives")?;
         let mut host = Self {

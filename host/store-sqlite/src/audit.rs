@@ -55,6 +55,16 @@ pub struct EntryFilter {
     pub texts: Vec<String>,
 }
 
+impl EntryFilter {
+    /// Whether it wants an entry.
+    pub(crate) fn wants(&self, entry: &StoredEntry) -> bool {
+        let at = entry.at.0;
+        self.since.is_none_or(|since| at >= since)
+            && self.until.is_none_or(|until| at < until)
+            && self.texts.iter().all(|text| entry.body.contains(text))
+    }
+}
+
 impl SqliteStore {
     /// Entries of the audit log that a filter wants, in order, at most `limit` of them, from one index to another, which is
     /// not included.
@@ -165,10 +175,15 @@ impl SqliteStore {
     /// # Errors
     /// When the store cannot be read.
     pub fn audit_sent(&self) -> Result<u64, StoreError> {
+        self.read_audit(async |reader| counter(reader, "audit_sent").await)
+    }
+
+    /// The index of the first entry of the audit log in the tables; none without entries.
+    pub(crate) fn first_audit_entry(&self) -> Result<Option<u64>, StoreError> {
         self.read_audit(async |reader| {
-            let query = "SELECT coalesce((SELECT value FROM meta WHERE key = 'audit_sent'), 0)";
-            let sent = sqlx::query_scalar(query).fetch_one(reader).await;
-            unsigned(sent.map_err(failed)?)
+            let first = sqlx::query_scalar("SELECT min(place) FROM audit_entries");
+            let first: Option<i64> = first.fetch_one(reader).await.map_err(failed)?;
+            first.map(unsigned).transpose()
         })
     }
 
@@ -179,10 +194,7 @@ impl SqliteStore {
     pub fn set_audit_sent(&self, next: u64) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(next)?;
-        let rows = self.change(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('audit_sent', ?)",
-            bound,
-        )?;
+        let rows = self.change("UPDATE meta SET value = ? WHERE key = 'audit_sent'", bound)?;
         assert!(rows == 1, "the entries sent are kept in {rows} rows");
         Ok(())
     }
@@ -237,7 +249,7 @@ impl Snapshot {
     }
 }
 
-async fn entries(
+pub(crate) async fn entries(
     reader: &mut SqliteConnection,
     first: u64,
     limit: u32,
@@ -251,6 +263,22 @@ async fn entries(
     .await
     .map_err(failed)?;
     rows.iter().map(entry).collect()
+}
+
+/// How many entries there are from one index to another, and the latest instant of one.
+pub(crate) async fn span(
+    reader: &mut SqliteConnection,
+    (first, end): (u64, u64),
+) -> Result<(u64, u64), StoreError> {
+    let (count, latest): (i64, i64) = sqlx::query_as(
+        "SELECT count(*), coalesce(max(at), 0) FROM audit_entries WHERE place >= ? AND place < ?",
+    )
+    .bind(signed(first)?)
+    .bind(signed(end)?)
+    .fetch_one(reader)
+    .await
+    .map_err(failed)?;
+    Ok((unsigned(count)?, unsigned(latest)?))
 }
 
 async fn search(
@@ -301,7 +329,7 @@ async fn tile(
         .map_err(failed)
 }
 
-async fn checkpoints(
+pub(crate) async fn checkpoints(
     reader: &mut SqliteConnection,
     limit: u32,
 ) -> Result<Vec<StoredCheckpoint>, StoreError> {

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 12] = [
+const VERSIONS: [(i64, &str, &str); 13] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -50,6 +50,11 @@ const VERSIONS: [(i64, &str, &str); 12] = [
         include_str!("../migrations/0011_passkeys.sql"),
     ),
     (12, "audit", include_str!("../migrations/0012_audit.sql")),
+    (
+        13,
+        "audit archives",
+        include_str!("../migrations/0013_audit_archives.sql"),
+    ),
 ];
 
 const _: () = {

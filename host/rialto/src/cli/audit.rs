@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use rialto_store_sqlite::Snapshot;
+use rialto_store_sqlite::retention::ArchivedEntries;
 
 use super::inspect::path;
 use super::{At, folders_of};
@@ -148,13 +149,23 @@ impl Store {
         let (store, _) = folders_of(&self.at, self.state.as_deref())?;
         Ok(Snapshot::open(&store)?)
     }
+
+    /// The entries in archives, as a commit of the store has them.
+    fn archived(&self, snapshot: &mut Snapshot) -> anyhow::Result<ArchivedEntries> {
+        let (_, archives) = folders_of(&self.at, self.state.as_deref())?;
+        Ok(ArchivedEntries::new(&archives, &snapshot.archives()?))
+    }
 }
 
 impl Export {
     fn run(self) -> anyhow::Result<u8> {
         match (self.format, self.folder) {
             (Some(format), _) => self.lines.run(format, &self.store),
-            (None, Some(folder)) => log::export(&folder, &mut self.store.snapshot()?),
+            (None, Some(folder)) => {
+                let mut snapshot = self.store.snapshot()?;
+                let archived = self.store.archived(&mut snapshot)?;
+                log::export(&folder, &mut snapshot, archived)
+            }
             (None, None) => bail!("name a folder, or a format with --format"),
         }
     }

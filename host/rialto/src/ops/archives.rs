@@ -16,7 +16,7 @@ use crate::host::Shared;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownArchive {
-    /// The class of its items: `history`, `receipts` or `documents`.
+    /// The class of its items: `history`, `receipts`, `documents` or `audit`.
     pub class: String,
     /// Its segment of the store.
     #[serde(rename = "era")]

@@ -8,8 +8,10 @@
 //! in both once. A crash leaves at most an unnamed file, or a segment that is in both; the next pass continues.
 //! Pages that become free in the database are used again; the file does not shrink.
 
+mod audit;
 mod contents;
 mod documents;
+mod entries;
 mod look;
 mod source;
 mod take;
@@ -24,12 +26,14 @@ use rialto_engine::store::StoreError;
 use crate::slices::Slices;
 use crate::{Inner, SqliteStore};
 
+pub use audit::AuditKeep;
 pub(crate) use contents::{Added, note};
 pub use contents::{ClassContents, Contents, Sizes};
 pub use documents::{
     ArchiveVisit, ArchivedBundle, ArchivedDocument, Bundle, documents_about,
     visit_archived_documents,
 };
+pub use entries::{ArchivedEntries, UnreadArchive};
 pub use look::Archived;
 pub use take::Archive;
 pub(crate) use take::{archives, is_plain_name};
@@ -49,6 +53,8 @@ pub enum Class {
     Receipts,
     /// Documents that their component calls finished. It removes them from the tables itself.
     Documents,
+    /// Entries of the audit log, the oldest first.
+    Audit,
 }
 
 impl Class {
@@ -61,11 +67,12 @@ impl Class {
             Self::History => "history",
             Self::Receipts => "receipts",
             Self::Documents => "documents",
+            Self::Audit => "audit",
         }
     }
 
     fn of(name: &str) -> Option<Self> {
-        let all = [Self::History, Self::Receipts, Self::Documents];
+        let all = [Self::History, Self::Receipts, Self::Documents, Self::Audit];
         all.into_iter().find(|class| class.name() == name)
     }
 }
@@ -79,19 +86,22 @@ pub struct Keep {
     pub receipts: Option<u64>,
     /// The shortest period of documents.
     pub documents: Option<u64>,
+    /// The audit log.
+    pub audit: Option<AuditKeep>,
 }
 
 impl Keep {
-    /// The period of a class.
+    /// The period of a class of segments.
     pub const fn of(&self, class: Class) -> Option<u64> {
         match class {
             Class::History => self.history,
             Class::Receipts => self.receipts,
             Class::Documents => self.documents,
+            Class::Audit => None,
         }
     }
 
-    /// The shortest period; none if everything is kept.
+    /// The shortest period of segments; none if all of them are kept.
     pub fn shortest(&self) -> Option<u64> {
         let all = [self.history, self.receipts, self.documents];
         all.into_iter().flatten().min()
@@ -128,6 +138,14 @@ pub enum RetentionError {
     NotKept {
         /// The file.
         path: PathBuf,
+    },
+    /// An entry of the audit log that is to be archived is missing.
+    #[error(
+        "entry {index} of the audit log, or one behind it, is missing in the store: no more entries are archived, and `rialto audit verify` names what is missing"
+    )]
+    EntryMissing {
+        /// Its index.
+        index: u64,
     },
     /// A file that the store names is missing or different, and the tables have only a part of its items.
     #[error(
@@ -177,6 +195,9 @@ impl SqliteStore {
                 };
                 archived.extend(inner.take(&due, folder, now, is_enough)?);
             }
+        }
+        if let Some(keep) = &keep.audit {
+            archived.extend(inner.archive_entries(keep, folder, now, is_enough)?);
         }
         Ok(archived)
     }

@@ -145,7 +145,7 @@ pub(super) fn write<W: Write>(
     match of.class {
         Class::History => write_history(store, of, out, is_enough),
         Class::Receipts => write_receipts(store, of, out, is_enough),
-        Class::Documents => unreachable!("segments do not count documents: {of:?}"),
+        Class::Documents | Class::Audit => unreachable!("segments do not count this: {of:?}"),
     }
 }
 
@@ -230,7 +230,7 @@ pub(super) fn remove(
             let receipts = [i64::from(segment), ROWS as i64];
             remove_rows(store, RECEIPTS_OUT, &receipts, is_enough)
         }
-        Class::Documents => unreachable!("their component takes them out, of segment {segment}"),
+        Class::Documents | Class::Audit => unreachable!("this has no segment {segment}"),
     }
 }
 
@@ -247,7 +247,7 @@ const RECEIPTS_OUT: &str = "DELETE FROM receipts WHERE id IN (
     SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?1 LIMIT ?2)";
 
 /// Remove rows, a few in each transaction, until none is left.
-fn remove_rows(
+pub(super) fn remove_rows(
     store: &Inner,
     text: &str,
     values: &[i64],

@@ -197,6 +197,10 @@ impl Inner {
                 let sha256 = archive.sha256;
                 return Err(RetentionError::Lost { path, sha256 });
             }
+            if archive.class == Class::Audit {
+                self.finish_entries(&archive, is_enough)?;
+                continue;
+            }
             let contents = self.contents_of(archive.segment)?;
             let of = contents.iter().find(|of| of.class == archive.class);
             // The row of the contents goes with the last of the items.

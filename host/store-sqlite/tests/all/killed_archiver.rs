@@ -76,7 +76,7 @@ fn run(folder: &Path) {
     let keep = Keep {
         history: Some(KEPT),
         receipts: Some(KEPT / 2),
-        documents: None,
+        ..Keep::default()
     };
     std::thread::scope(|threads| {
         threads.spawn(|| {

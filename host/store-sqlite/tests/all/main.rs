@@ -4,6 +4,7 @@
 
 mod archive;
 mod audit;
+mod audit_archives;
 mod backup;
 mod documents;
 mod killed_archiver;

@@ -187,7 +187,7 @@ pub fn keep(milliseconds: u64) -> Keep {
     Keep {
         history: Some(milliseconds),
         receipts: Some(milliseconds),
-        documents: None,
+        ..Keep::default()
     }
 }
 
@@ -289,9 +289,8 @@ fn young_items_and_items_without_a_period_stay() {
         assert!(archived.iter().all(|one| one.to <= Timestamp(at(30))));
         // Of one class only.
         let only = Keep {
-            history: None,
             receipts: Some(HOUR),
-            documents: None,
+            ..Keep::default()
         };
         let archived = folders.archive(opened, &only, at(60) + HOUR).unwrap();
         assert!(archived.iter().all(|one| one.class == Class::Receipts));
@@ -488,12 +487,13 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 13] = [
+const WITHOUT_RETENTION: [&str; 14] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
     "DROP TABLE audit_entries",
     "DROP TABLE audit_tiles",
     "DROP TABLE audit_checkpoints",
     "DELETE FROM meta WHERE key = 'audit'",
+    "DELETE FROM meta WHERE key = 'audit_sent'",
     "DROP TABLE passkeys",
     "DROP TABLE credentials",
     "DROP TABLE activations",

@@ -1,6 +1,7 @@
 //! The audit log of a running host: what is in it, who may read and write it, and that nobody changes it unseen, the owner
 //! of the database included.
 
+mod archived;
 mod collected;
 mod export;
 
@@ -50,7 +51,13 @@ struct Scene {
 
 impl Scene {
     async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A scene whose scheme has more settings.
+    async fn with(settings: impl FnOnce(&TestScheme)) -> Self {
         let scheme = TestScheme::demo().unwrap();
+        settings(&scheme);
         scheme.add_operators(PEOPLE).unwrap();
         scheme.add_host_settings(AUDIT).unwrap();
         let world = World::of(scheme, &WorldOptions::default()).await.unwrap();

@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use rialto_files::FileError;
+use rialto_store_sqlite::retention::ArchivedEntries;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{ENTRIES_AT_ONCE, Store};
 use crate::audit_lines::{Exported, Format};
+use crate::cli::folders_of;
 use crate::cli::instants::past;
 use crate::out;
 
@@ -47,7 +49,13 @@ impl Lines {
                 "no entry is between --since and --until: give --until an instant that is later than that of --since"
             );
         }
-        let mut log = Log { store, next: 0 };
+        let (_, archives) = folders_of(&store.at, store.state.as_deref())?;
+        let archived = ArchivedEntries::new(&archives, &[]);
+        let mut log = Log {
+            store,
+            archived,
+            next: 0,
+        };
         // Before a file is made, so that none is left without a store.
         let mut found = log.read()?;
         let mut sink = Sink::new(self.to.as_deref())?;
@@ -82,6 +90,7 @@ type Found = (u64, u64, String);
 /// The log in a store, read from its begin.
 struct Log<'s> {
     store: &'s Store,
+    archived: ArchivedEntries,
     /// The index of the entry to read next.
     next: u64,
 }
@@ -99,7 +108,11 @@ impl Log<'_> {
         }
         let mut found = Vec::new();
         while found.len() < ENTRIES_MAX {
-            let entries = store.audit_entries(self.next, ENTRIES_AT_ONCE)?;
+            let archived = &mut self.archived;
+            let entries = store.all_audit_entries(archived, self.next, ENTRIES_AT_ONCE)?;
+            for unread in self.archived.take_unread() {
+                out::note(unread);
+            }
             if entries.is_empty() {
                 break;
             }

@@ -6,12 +6,17 @@ use std::path::Path;
 use anyhow::bail;
 use rialto_audit::folder::Writer;
 use rialto_store_sqlite::Snapshot;
+use rialto_store_sqlite::retention::ArchivedEntries;
 
 use super::ENTRIES_AT_ONCE;
 use crate::out;
 
 /// Write the signed part of the log to a folder.
-pub(super) fn export(to: &Path, store: &mut Snapshot) -> anyhow::Result<u8> {
+pub(super) fn export(
+    to: &Path,
+    store: &mut Snapshot,
+    mut archived: ArchivedEntries,
+) -> anyhow::Result<u8> {
     let checkpoints = store.audit_checkpoints(u32::MAX)?;
     let Some(newest) = checkpoints.first() else {
         bail!(
@@ -25,7 +30,10 @@ pub(super) fn export(to: &Path, store: &mut Snapshot) -> anyhow::Result<u8> {
     let mut writer = Writer::new(to)?;
     while writer.size() < newest.size {
         let at = writer.size();
-        let entries = store.audit_entries(at, ENTRIES_AT_ONCE)?;
+        let entries = store.all_audit_entries(&mut archived, at, ENTRIES_AT_ONCE)?;
+        if let Some(unread) = archived.take_unread().first() {
+            bail!("{unread}");
+        }
         let wanted = entries.iter().filter(|entry| entry.index < newest.size);
         for entry in wanted {
             if entry.index != writer.size() {

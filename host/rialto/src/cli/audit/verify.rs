@@ -8,6 +8,7 @@ use rialto_audit::folder::Reader;
 use rialto_audit::verify::{Head, Log, check};
 use rialto_audit::{Checkpoint, Cosignature, Hash, PublicKey, Report, WitnessKey, tree};
 use rialto_engine::store::StoreError;
+use rialto_store_sqlite::retention::ArchivedEntries;
 use rialto_store_sqlite::{Snapshot, StoredCheckpoint};
 use serde_json::json;
 
@@ -39,20 +40,58 @@ pub(super) struct Verify {
     store: Store,
 }
 
-/// The log in a store.
-struct InStore(Snapshot);
+/// The log in a store and in its archives.
+struct InStore {
+    snapshot: Snapshot,
+    archived: ArchivedEntries,
+    /// What is wrong with archives.
+    findings: Vec<String>,
+}
+
+impl InStore {
+    fn of(store: &Store) -> anyhow::Result<Self> {
+        let mut snapshot = store.snapshot()?;
+        let archived = store.archived(&mut snapshot)?;
+        let mut findings = Vec::new();
+        let (_, folder) = folders_of(&store.at, store.state.as_deref())?;
+        for one in archived.archives() {
+            let path = folder.join(&one.file);
+            // One that cannot be read is told when its entries are to be read.
+            if let Ok(found) = rialto_archive::verify(&path)
+                && !one.is(&found)
+            {
+                findings.push(format!(
+                    "the archive {} is not the one that was written: its SHA-256 is {}, the store has {}",
+                    path.display(),
+                    found.written.sha256,
+                    one.sha256
+                ));
+            }
+        }
+        Ok(Self {
+            snapshot,
+            archived,
+            findings,
+        })
+    }
+}
 
 impl Log for InStore {
     type Error = StoreError;
 
     fn entries(&mut self, first: u64) -> Result<Vec<(u64, Vec<u8>)>, StoreError> {
-        let entries = self.0.audit_entries(first, ENTRIES_AT_ONCE)?;
+        let archived = &mut self.archived;
+        let entries = self
+            .snapshot
+            .all_audit_entries(archived, first, ENTRIES_AT_ONCE)?;
+        let unread = self.archived.take_unread();
+        self.findings.extend(unread.iter().map(ToString::to_string));
         let bytes = entries.into_iter();
         Ok(bytes.map(|one| (one.index, one.body.into())).collect())
     }
 
     fn hashes(&mut self, tile: u64) -> Result<Option<Vec<Hash>>, StoreError> {
-        let bytes = self.0.audit_tile(0, tile)?;
+        let bytes = self.snapshot.audit_tile(0, tile)?;
         // Bytes that are no hashes are as good as none.
         Ok(bytes.and_then(|bytes| tree::hashes_of(&bytes)))
     }
@@ -72,6 +111,7 @@ impl Verify {
         for path in self.heads.iter().chain(&self.kept_elsewhere()?) {
             heads.add_files(path)?;
         }
+        let mut archived = 0;
         let report = match &self.log {
             Some(folder) => {
                 for (file, note) in Reader::checkpoints(folder)? {
@@ -86,8 +126,10 @@ impl Verify {
                 check(&mut Reader::new(folder, size), &heads.found)?
             }
             None => {
-                let mut store = InStore(self.store.snapshot()?);
-                for StoredCheckpoint { size, note, .. } in store.0.audit_checkpoints(u32::MAX)? {
+                let mut store = InStore::of(&self.store)?;
+                archived = store.archived.count();
+                let checkpoints = store.snapshot.audit_checkpoints(u32::MAX)?;
+                for StoredCheckpoint { size, note, .. } in checkpoints {
                     heads.add(format!("the store's own of {size} entries"), &note);
                 }
                 let (state, _) = folders_of(&self.store.at, self.store.state.as_deref())?;
@@ -95,10 +137,12 @@ impl Verify {
                 if cosigned.exists() {
                     heads.add_file(&cosigned)?;
                 }
-                check(&mut store, &heads.found)?
+                let report = check(&mut store, &heads.found)?;
+                heads.unsigned.append(&mut store.findings);
+                report
             }
         };
-        self.tell(&report, &heads)
+        self.tell(&report, archived, &heads)
     }
 
     fn keys(&self) -> anyhow::Result<Vec<PublicKey>> {
@@ -134,7 +178,7 @@ impl Verify {
         Ok(folder.filter(|folder| folder.exists()))
     }
 
-    fn tell(&self, report: &Report, heads: &Heads<'_>) -> anyhow::Result<u8> {
+    fn tell(&self, report: &Report, archived: u64, heads: &Heads<'_>) -> anyhow::Result<u8> {
         let mut findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
         findings.extend(heads.unsigned.iter().cloned());
         if heads.found.is_empty() {
@@ -155,6 +199,7 @@ impl Verify {
         if self.json {
             out::json(&json!({
                 "entries": entries,
+                "archived": archived,
                 "signed": signed,
                 "checkpoints": fitting,
                 "findings": findings,
@@ -170,9 +215,13 @@ impl Verify {
                 let at = words::instant(at);
                 out::line(format_args!("{name} has signed {size} entries at {at}"))?;
             }
+            let in_archives = match archived {
+                0 => String::new(),
+                count => format!(", {count} of them in archives"),
+            };
             let behind = entries.saturating_sub(*signed);
             out::line(format_args!(
-                "{entries} entries, {behind} of them behind the last checkpoint; {fitting} of {} checkpoints fit",
+                "{entries} entries{in_archives}, {behind} of them behind the last checkpoint; {fitting} of {} checkpoints fit",
                 heads.found.len()
             ))?;
         }
@@ -187,7 +236,7 @@ struct Heads<'k> {
     witnesses: &'k [WitnessKey],
     /// By witness: the largest size that it has signed, and when, in milliseconds since 1970.
     cosigned: Vec<Option<(u64, u64)>>,
-    /// What is wrong with others.
+    /// What is wrong with others, and with archives.
     unsigned: Vec<String>,
 }
 
