@@ -92,7 +92,7 @@ fn main() {
     checkpoints.look().unwrap();
     tell("signed", count, begun);
 
-    let reader = AuditReader::new(store.clone(), public);
+    let reader = AuditReader::new(store.clone(), public, folder.path().join("archives"));
     let begun = Instant::now();
     for n in 1..=SEARCHES {
         let place = count / u64::from(SEARCHES) * u64::from(n) - 1;

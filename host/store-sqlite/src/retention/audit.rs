@@ -67,8 +67,8 @@ impl Item {
         about.extend(read.map(|read| read.about).filter(|text| !text.is_empty()));
         let raw: Option<Box<RawValue>> = serde_json::from_str(&stored.body).ok();
         // The bytes are what is proven, and must be the same when they are read.
-        let is_same = |raw: &Box<RawValue>| raw.get() == stored.body && !raw.get().contains('\n');
-        let entry = raw.filter(is_same);
+        let is_same = |raw: &RawValue| raw.get() == stored.body && !raw.get().contains('\n');
+        let entry = raw.filter(|raw| is_same(raw));
         Self {
             about,
             at: stored.at.0,
