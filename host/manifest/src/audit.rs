@@ -30,6 +30,10 @@ pub struct AuditLog {
     /// The URL to which a checkpoint is put each minute: `PUT <url>/<size>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoints_url: Option<BaseUrl>,
+    /// The file with the certificates of the authority that the server of `checkpoints-url` must be certified by, PEM. Without it, the system's authorities.
+    #[schemars(with = "FilePath")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoints_ca: Option<FilePath>,
     /// Witnesses, who sign a checkpoint each minute if it goes on from the one before (c2sp.org/tlog-witness).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witnesses: Vec<Witness>,

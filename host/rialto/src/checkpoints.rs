@@ -113,9 +113,12 @@ impl Checkpoints {
     /// # Errors
     /// When the log is not the one that was signed, or the store, the provider or the folder fails.
     pub fn look(&mut self) -> anyhow::Result<()> {
-        self.signed.outside.refuse_if_other()?;
         let size = self.store.audit_size()?;
         self.signed.entries.store(size, Ordering::Relaxed);
+        if self.signed.outside.is_asking() {
+            return Ok(());
+        }
+        self.signed.outside.refuse_if_other()?;
         if self.state.is_none() {
             self.state = Some(self.resumed()?);
         }

@@ -32,6 +32,7 @@ pub mod limits;
 pub mod message;
 pub mod pki;
 pub mod ports;
+pub mod put_server;
 pub mod recorder;
 pub mod secured;
 pub mod sink;

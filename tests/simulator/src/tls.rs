@@ -84,6 +84,17 @@ impl FspTls {
             builder.with_single_cert(self.chain()?, self.private_key()?)?,
         ))
     }
+
+    /// For requests of everybody.
+    pub fn server_for_everybody(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider);
+        let builder = builder.with_safe_default_protocol_versions()?;
+        let builder = builder.with_no_client_auth();
+        Ok(Arc::new(
+            builder.with_single_cert(self.chain()?, self.private_key()?)?,
+        ))
+    }
 }
 
 /// For requests over TLS to whom nobody is known: none of them is made.

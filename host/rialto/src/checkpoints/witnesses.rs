@@ -10,31 +10,20 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use bytes::Bytes;
-use http::{Method, Request, StatusCode, header};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use http::{Method, StatusCode};
 use parking_lot::{Condvar, Mutex};
 use rialto_audit::proof::Hashes;
 use rialto_audit::{Hash, WitnessKey, tree, witness};
 use rialto_manifest::audit::AuditLog;
-use rialto_manifest::values::{BaseUrl, UrlScheme};
 use rialto_store_sqlite::{SqliteStore, StoredCheckpoint};
-use rialto_tls::{OriginFiles, OutboundTls};
+
+mod place;
 
 use super::folder;
+use place::Place;
 
-/// How long one request may take, its answer included.
-const TIMEOUT: Duration = Duration::from_secs(10);
 /// When a checkpoint that was not taken is sent again, if there is no newer one.
 const SENT_AGAIN_AFTER: Duration = Duration::from_secs(60);
-/// The longest answer that is read, in bytes.
-const ANSWER_BYTES_MAX: usize = 64 << 10;
-/// The media type of a witness's size.
-const SIZE_TYPE: &str = "text/x.tlog.size";
 /// The file in the store's folder with the newest checkpoint that has cosignatures.
 pub const COSIGNED: &str = "audit.cosigned";
 
@@ -44,6 +33,8 @@ pub struct Outside {
     newest: Mutex<Option<StoredCheckpoint>>,
     changed: Condvar,
     is_stopping: AtomicBool,
+    /// Whether the witnesses are being asked about the log as the host has found it at its start.
+    is_asking: AtomicBool,
     /// Why nothing more is signed.
     refused: Mutex<Option<String>>,
     /// Checkpoints that a witness has not signed, or the URL has not taken.
@@ -57,6 +48,13 @@ impl Outside {
     pub fn send(&self, checkpoint: &StoredCheckpoint) {
         *self.newest.lock() = Some(checkpoint.clone());
         self.changed.notify_one();
+    }
+
+    /// Whether it is yet to be seen if the witnesses have signed this log. Nothing is signed before. It lasts no longer than
+    /// each witness may take to answer: one that is away is not awaited.
+    #[must_use]
+    pub fn is_asking(&self) -> bool {
+        self.is_asking.load(Ordering::Acquire)
     }
 
     /// Fail if a witness says that the log is not the one that it has signed.
@@ -76,75 +74,6 @@ impl Outside {
 struct OtherLog {
     name: String,
     what: String,
-}
-
-/// A place with its connections.
-struct Place {
-    url: BaseUrl,
-    http: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// Its own, and only for requests: the store's reads have another one.
-    runtime: tokio::runtime::Runtime,
-}
-
-impl Place {
-    fn new(url: &BaseUrl, ca: Option<PathBuf>) -> anyhow::Result<Self> {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(TIMEOUT));
-        let origin = url.origin();
-        let tls = if origin.scheme == UrlScheme::Https {
-            let files = OriginFiles { ca, identity: None };
-            let tls = OutboundTls::read(files, Vec::new())?;
-            (*tls.config(&origin.host, origin.port)?).clone()
-        } else {
-            rialto_tls::outbound::nobody()
-        };
-        Ok(Self {
-            url: url.clone(),
-            // A request a minute: a connection would have been closed meanwhile.
-            http: Client::builder(TokioExecutor::new())
-                .pool_max_idle_per_host(0)
-                .build(HttpsConnector::from((tcp, tls))),
-            runtime: tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?,
-        })
-    }
-
-    fn send(&self, method: Method, path: &str, body: String) -> anyhow::Result<Answer> {
-        let url = self.url.to_string();
-        let url = format!("{}/{path}", url.trim_end_matches('/'));
-        let request = Request::builder()
-            .method(method)
-            .uri(&url)
-            .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
-            .body(Full::from(body))?;
-        let exchange = async {
-            let response = self.http.request(request).await?;
-            let (head, body) = response.into_parts();
-            let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-            let body = body.map_err(anyhow::Error::from_boxed)?.to_bytes();
-            let media_type = head.headers.get(header::CONTENT_TYPE);
-            let is_size = media_type.is_some_and(|found| found.as_bytes() == SIZE_TYPE.as_bytes());
-            anyhow::Ok(Answer {
-                status: head.status,
-                is_size,
-                body: String::from_utf8_lossy(&body).into_owned(),
-            })
-        };
-        let bounded = async { tokio::time::timeout(TIMEOUT, exchange).await };
-        let answered = self.runtime.block_on(bounded);
-        let answered = answered.context("it does not answer in time")?;
-        answered.with_context(|| format!("{url} cannot be asked"))
-    }
-}
-
-/// An answer of whatever status.
-struct Answer {
-    status: StatusCode,
-    /// Whether the body is a witness's size.
-    is_size: bool,
-    body: String,
 }
 
 /// A witness, and what it has signed.
@@ -200,8 +129,11 @@ impl Leaving {
             let size = 0;
             Ok(Witness { key, place, size })
         });
+        let ca = wanted.checkpoints_ca.as_ref();
+        let ca = ca.map(|ca| ca.from_folder(scheme));
         let url = wanted.checkpoints_url.as_ref();
-        let url = url.map(|url| Place::new(url, None)).transpose()?;
+        let url = url.map(|url| Place::new(url, ca).context("`checkpoints-url` of [audit]"));
+        let url = url.transpose()?;
         let folder = wanted.checkpoints.as_ref();
         Ok(Some(Self {
             store: store.clone(),
@@ -211,6 +143,15 @@ impl Leaving {
             cosigned: state.join(COSIGNED),
             outside: outside.clone(),
         }))
+    }
+
+    /// The last checkpoint in the store.
+    fn found(&self) -> Option<StoredCheckpoint> {
+        self.store.last_audit_checkpoint().unwrap_or_else(|error| {
+            // The thread that signs needs it too, and fails.
+            tracing::warn!(%error, "the last checkpoint of the audit log cannot be read");
+            None
+        })
     }
 
     /// Send a checkpoint everywhere. What is away does not keep it from the others.
@@ -330,10 +271,23 @@ impl LeavingThread {
     pub fn start(mut leaving: Leaving) -> std::io::Result<Self> {
         let outside = leaving.outside.clone();
         let shared = outside.clone();
+        let asks = !leaving.witnesses.is_empty();
+        outside.is_asking.store(asks, Ordering::Release);
         let body = move || {
             let mut is_told = false;
             let mut again = None;
-            while let Some(checkpoint) = next(&shared, again.take()) {
+            let mut found = leaving.found();
+            loop {
+                let checkpoint = match found.take() {
+                    Some(checkpoint) => checkpoint,
+                    None => {
+                        shared.is_asking.store(false, Ordering::Release);
+                        let Some(checkpoint) = next(&shared, again.take()) else {
+                            break;
+                        };
+                        checkpoint
+                    }
+                };
                 let left = leaving.leave(&checkpoint);
                 if left.is_err() {
                     again = Some(checkpoint);

@@ -3,15 +3,19 @@
 use std::net::SocketAddr;
 
 use axum::extract::State;
+use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{post, put};
 use rialto_audit::proof::is_consistent;
 use rialto_audit::{Checkpoint, Cosignature, Tree};
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
+use rialto_simulator::pki::Authority;
+use rialto_simulator::put_server::PutServer;
 use rialto_simulator::witness::WitnessPair;
 use rialto_store_sqlite::StoredTile;
 
+use super::place::SIZE_TYPE;
 use super::*;
 
 /// What the witness has signed, and what was put to the URL.
@@ -25,6 +29,8 @@ struct Seen {
 struct Server {
     pair: Arc<WitnessPair>,
     seen: Arc<Mutex<Seen>>,
+    /// Nothing is answered while it is locked.
+    gate: Arc<Mutex<()>>,
     runtime: Arc<tokio::runtime::Runtime>,
 }
 
@@ -33,6 +39,7 @@ impl Server {
         Self {
             pair: Arc::new(WitnessPair::new("w.example").unwrap()),
             seen: Arc::default(),
+            gate: Arc::default(),
             runtime: Arc::new(tokio::runtime::Runtime::new().unwrap()),
         }
     }
@@ -60,6 +67,7 @@ async fn keep(State(server): State<Server>, body: String) {
 }
 
 async fn add(State(server): State<Server>, body: String) -> Response {
+    drop(server.gate.lock());
     let (head, note) = body.split_once("\n\n").unwrap();
     let mut lines = head.lines();
     let old: u64 = lines.next().unwrap()[4..].parse().unwrap();
@@ -183,6 +191,27 @@ fn log_that_a_witness_knows_otherwise_is_not_signed() {
 }
 
 #[test]
+fn nothing_is_signed_before_the_witness_was_asked() {
+    let (server, folder) = (Server::new(), tempfile::tempdir().unwrap());
+    let place = (folder.path(), server.serve());
+    let (store, checkpoint) = log(&folder.path().join("longer"), "entry", 20);
+    let mut longer = leaving(place, &server.key(), store);
+    longer.leave(&checkpoint).unwrap();
+    // The end of the log was cut off while the host was down.
+    let (store, _) = log(&folder.path().join("cut"), "entry", 10);
+    let closed = server.gate.lock();
+    let thread = LeavingThread::start(leaving(place, &server.key(), store)).unwrap();
+    assert!(thread.outside.is_asking());
+    drop(closed);
+    while thread.outside.is_asking() {
+        std::thread::yield_now();
+    }
+    let refused = thread.outside.refuse_if_other().unwrap_err().to_string();
+    assert!(refused.contains("has signed 20 entries"), "{refused}");
+    thread.stop();
+}
+
+#[test]
 fn witness_that_is_away_stops_no_signing() {
     let (server, folder) = (Server::new(), tempfile::tempdir().unwrap());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -193,4 +222,26 @@ fn witness_that_is_away_stops_no_signing() {
     leaving.leave(&checkpoint).unwrap_err();
     leaving.outside.refuse_if_other().unwrap();
     assert!(!folder.path().join(COSIGNED).exists());
+}
+
+#[test]
+fn checkpoint_goes_only_to_a_server_of_the_named_authority() {
+    let (runtime, folder) = (Server::new().runtime, tempfile::tempdir().unwrap());
+    let authority = Authority::new("of the archive").unwrap();
+    let server = runtime.block_on(PutServer::start(&authority)).unwrap();
+    let (store, checkpoint) = log(&folder.path().join("state"), "entry", 3);
+    let other = Authority::new("another one").unwrap();
+    for (name, named) in [("other.pem", &other), ("archive.pem", &authority)] {
+        std::fs::write(folder.path().join(name), named.certificate()).unwrap();
+        let wanted: AuditLog = toml::from_str(&format!(
+            "origin = 'hub.example/audit'\nprovider = 'software'\nreference = 'unused'\ncheckpoints-url = 'https://127.0.0.1:{}/kept'\ncheckpoints-ca = '{name}'\n",
+            server.address().port()
+        ))
+        .unwrap();
+        let places = (folder.path(), folder.path());
+        let leaving = Leaving::of(&wanted, places, &store, &Arc::default());
+        let left = leaving.unwrap().unwrap().leave(&checkpoint);
+        assert_eq!(left.is_ok(), name == "archive.pem", "{name}: {left:?}");
+    }
+    assert_eq!(server.bodies(), [checkpoint.note]);
 }
