@@ -101,7 +101,7 @@ impl Checkpoints {
         }
     }
 
-    /// The folder of archives, if entries may have been archived before [audit] was there.
+    /// The folder of archives, if entries may have been archived before `[audit]` was there.
     #[must_use]
     pub fn with_archives(mut self, folder: &Path) -> Self {
         self.archived = ArchivedEntries::new(folder, &[]);
