@@ -300,7 +300,7 @@ pub struct Keep {
     /// The rules' verdicts: `rialto receipts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipts: Option<Period>,
-    /// Entries of the audit log, the oldest first and 256 at a time. With [audit], only entries that a signed checkpoint covers. `rialto audit` reads archived entries too.
+    /// Entries of the audit log, the oldest first and 256 at a time. With `[audit]`, only entries that a signed checkpoint covers. `rialto audit` reads archived entries too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Period>,
     /// Finished documents, by the components' names for them, such as `transfers`. The period begins when a document is finished.
