@@ -55,6 +55,9 @@ pub struct Entry {
     /// More about it, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<serde_json::Value>,
+    /// What names people of the entry, encrypted: Base64. `about`, `note` or `details` are missing then, or have a pseudonym.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sealed: String,
     /// The release on which it happened; none before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<u64>,

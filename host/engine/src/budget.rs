@@ -61,7 +61,8 @@ impl Budget {
             }
             Step::Reminded { id, .. } => self.charge_staged([id.as_str()]),
             Step::Wrote { document } => self.charge_staged([&**document]),
-            Step::Answered { .. } => self.charge_staged([]),
+            // Its content was charged before it was sealed.
+            Step::Answered { .. } | Step::Sealed { .. } => self.charge_staged([]),
             Step::Replied { refused } => self.charge_staged(refused.as_deref()),
         }
     }

@@ -24,6 +24,7 @@ use crate::operate::Counters;
 use crate::origin::Origin;
 use crate::outbound_queues::OutboundQueues;
 use crate::pending::Pending;
+use crate::personal_data::PersonalData;
 use crate::poison::PoisonCandidates;
 use crate::queue::{Bounds, Job, Offer, Offered, Queue};
 use crate::reminders::Reminders;
@@ -54,6 +55,8 @@ pub struct Environment {
     pub entropy: Arc<dyn Entropy>,
     /// The tracing system that gets the spans of committed turns, if there is one.
     pub spans: Option<Arc<dyn Spans>>,
+    /// The keys with which records that name people are encrypted, if they are.
+    pub personal_data: Option<Arc<dyn PersonalData>>,
 }
 
 /// The result of a handler's run.

@@ -234,7 +234,7 @@ impl Engine {
             None => Ended::Failed(reason.clone()),
         };
         let record = self.record(&probe, &job.stimulus, &mut staged, took_us, ended);
-        let record = Arc::new(record);
+        let record = shared.sealed(record, &mut staged);
         if let Some(delivery) = &parked {
             // The job is still wanted: if it is of a reminder, that reminder is current.
             executed.reminders.extend(handled_reminder(&job.stimulus));

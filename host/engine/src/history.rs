@@ -87,6 +87,13 @@ pub enum Step {
         /// The word of the refusal, if it was one: `exceeds-limits`.
         refused: Option<String>,
     },
+    /// The parts of the record that may name people, encrypted ([`crate::personal_data`]). It is the last step.
+    Sealed {
+        /// How many steps are in it.
+        steps: u32,
+        /// Base64.
+        content: String,
+    },
 }
 
 /// How a turn ended.

@@ -324,6 +324,7 @@ fn tried(first: &[Program], at_once: &[Program], workers: usize) {
         clock: nothing.clone(),
         entropy: nothing,
         spans: None,
+        personal_data: None,
     };
     let limits = Limits {
         lock_looks_max: 0,

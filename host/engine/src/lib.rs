@@ -32,6 +32,7 @@ mod outbound_queues;
 mod outputs;
 pub mod outside;
 mod pending;
+pub mod personal_data;
 mod poison;
 pub mod queue;
 mod reminder_check;

@@ -107,6 +107,8 @@ pub const DOCUMENTS_PER_TURN_MAX: usize = 4_096;
 pub const STAGED_PER_TURN_MAX: usize = 1_024;
 /// Subjects of one turn's history.
 pub const SUBJECTS_PER_TURN_MAX: usize = 8;
+/// People whom one turn may name. Each has 12 bytes in each of its records.
+pub const PEOPLE_PER_TURN_MAX: usize = 2_048;
 /// Steps of one turn's history: calls, verdicts, events and so on.
 pub const STEPS_PER_TURN_MAX: usize = 4_096;
 /// Receipts that one turn may leave.

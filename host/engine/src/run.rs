@@ -1,6 +1,5 @@
 //! Runs a job: the handler runs its turn, and the turn goes into the log or back into the queue.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::commit::{AppendError, Executed};
@@ -205,7 +204,7 @@ impl Engine {
         }
         let mut staged = std::mem::take(&mut turn.staged);
         let record = self.record(&turn, &job.stimulus, &mut staged, took_us, Ended::Executed);
-        let record = Arc::new(record);
+        let record = shared.sealed(record, &mut staged);
         let deliveries = staged.deliveries.clone();
         let mut executed = Executed {
             writes: writes(&turn),

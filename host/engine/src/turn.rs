@@ -72,6 +72,8 @@ pub(crate) struct Staged {
     pub audit: Vec<AuditEntry>,
     pub steps: Vec<Step>,
     pub subjects: Vec<Name>,
+    /// The people whom it names, subjects or not.
+    pub people: Vec<Name>,
     pub release: u64,
 }
 
@@ -245,6 +247,22 @@ impl Turn {
             subjects.push(subject.into());
         }
         Ok(())
+    }
+
+    /// Name a person, if subjects of this kind are people: the person is a subject as long as there is room, and the
+    /// turn's records are encrypted for the person in any case.
+    pub fn person(&mut self, subject: &str) -> Result<(), Interrupt> {
+        let personal_data = self.shared.environment.personal_data.as_ref();
+        if !personal_data.is_some_and(|data| data.is_person(subject)) {
+            return Ok(());
+        }
+        let people = &mut self.staged.people;
+        if !people.iter().any(|known| &**known == subject) {
+            check_count("people", people.len(), limits::PEOPLE_PER_TURN_MAX)?;
+            self.budget.charge_staged([subject])?;
+            people.push(subject.into());
+        }
+        self.subject(subject)
     }
 
     /// Whether one more log line of the handler is kept. The number of dropped lines is logged when the turn

@@ -19,6 +19,7 @@ pub mod lock;
 pub mod manifest;
 pub mod operator;
 pub mod passkeys;
+pub mod personal_data;
 pub mod schema;
 pub mod scheme;
 pub mod shape;

@@ -14,6 +14,7 @@ use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::keys::KeyProviders;
 use crate::passkeys::Passkeys;
+use crate::personal_data::PersonalData;
 use crate::schema;
 use crate::sign_in::SignIn;
 use crate::signatures::Signatures;
@@ -127,6 +128,9 @@ pub struct OperatorFile {
     /// Signed checkpoints of the audit log. Without this table the log is kept, and nobody can prove that it was not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditLog>,
+    /// Records that name people are encrypted with keys of these people. Without this table they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personal_data: Option<PersonalData>,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,

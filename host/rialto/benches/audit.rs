@@ -92,7 +92,7 @@ fn main() {
     checkpoints.look().unwrap();
     tell("signed", count, begun);
 
-    let reader = AuditReader::new(store.clone(), public, folder.path().join("archives"));
+    let reader = AuditReader::new(store.clone(), public, folder.path().join("archives"), None);
     let begun = Instant::now();
     for n in 1..=SEARCHES {
         let place = count / u64::from(SEARCHES) * u64::from(n) - 1;
@@ -152,6 +152,7 @@ fn entry(place: u64) -> AuditEntry {
             "payer": "payerfsp", "payee": "payeefsp", "currency": "USD", "amount": "12.5",
             "completed": "2027-01-15T08:00:00.000Z", "batch": "DEFERRED_NET.USD.2027.01.15.08.00.000001",
         })),
+        sealed: String::new(),
         release: Some(1),
         turn: Some(place * 43),
         trace: format!("00-{place:032x}-{place:016x}-01"),

@@ -293,6 +293,7 @@ impl Audit {
             outcome: outcome.to_owned(),
             note: beginning(audited.note),
             details: Some(details),
+            sealed: String::new(),
             release: None,
             turn: None,
             trace: String::new(),

@@ -13,6 +13,8 @@ use rialto_engine::store::StoreError;
 use rialto_store_sqlite::retention::{ArchivedEntries, UnreadArchive};
 use rialto_store_sqlite::{EntryFilter, SqliteStore};
 
+use crate::personal_data::HostPeople;
+
 /// How many entries one search looks at.
 const LOOKED_AT_MAX: u64 = 100_000;
 /// How many entries in archives one search looks at. They are decompressed.
@@ -28,6 +30,8 @@ pub struct AuditReader {
     keys: Vec<PublicKey>,
     /// The folder of archives.
     archives: PathBuf,
+    /// The keys of people, if entries are encrypted with them.
+    people: Option<Arc<HostPeople>>,
 }
 
 impl fmt::Debug for AuditReader {
@@ -54,11 +58,17 @@ struct Signed {
 impl AuditReader {
     /// A reader of a store that this host has recovered.
     #[must_use]
-    pub fn new(store: Arc<SqliteStore>, keys: Vec<PublicKey>, archives: PathBuf) -> Self {
+    pub fn new(
+        store: Arc<SqliteStore>,
+        keys: Vec<PublicKey>,
+        archives: PathBuf,
+        people: Option<Arc<HostPeople>>,
+    ) -> Self {
         Self {
             store,
             keys,
             archives,
+            people,
         }
     }
 
@@ -84,6 +94,18 @@ impl AuditReader {
         self.store.audit_index_of(Timestamp(since))
     }
 
+    /// What stands in an entry in place of a text that is searched for: the text, or a person's pseudonym. A text is a member
+    /// of the entry, as in JSON.
+    fn spellings(&self, text: &str) -> Vec<String> {
+        let mut spellings = vec![text.to_owned()];
+        let person = text.strip_prefix("\"about\":");
+        let person: Option<String> = person.and_then(|value| serde_json::from_str(value).ok());
+        let pseudonym = person.and_then(|person| self.people.as_ref()?.pseudonym(&person));
+        // Digits, letters and a few signs: it has no escapes in JSON.
+        spellings.extend(pseudonym.map(|pseudonym| format!("\"about\":\"{pseudonym}\"")));
+        spellings
+    }
+
     fn page(&self, filter: &Filter, first: u64, limit: u32) -> Result<Page, Unread> {
         // The checkpoint first, so that it covers no entry that is not there.
         let signed = self.signed()?;
@@ -93,7 +115,11 @@ impl AuditReader {
         let wanted = EntryFilter {
             since: filter.since,
             until: filter.until,
-            texts: filter.texts.clone(),
+            texts: filter
+                .texts
+                .iter()
+                .map(|text| self.spellings(text))
+                .collect(),
         };
         let mut archived = ArchivedEntries::new(&self.archives, &[]);
         let most = (limit, ARCHIVED_MAX);
@@ -114,8 +140,10 @@ impl AuditReader {
         for entry in found {
             let checkpoint = signed.as_ref().map(|signed| &signed.checkpoint);
             let (proof, path) = tiles.proof(entry.index, &entry.body, checkpoint)?;
+            let people = self.people.as_ref();
             entries.push(StoredEntry {
                 index: entry.index,
+                opened: people.and_then(|people| people.open_entry(&entry.body)),
                 entry: entry.body,
                 proof,
                 path,

@@ -15,6 +15,7 @@ use rialto_edge::{
     Service, ServiceLimits, Sources, Tokens,
 };
 use rialto_engine::Recovery;
+use rialto_engine::personal_data::PersonalData;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
 use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
@@ -49,6 +50,7 @@ use crate::operators::Operators;
 use crate::ops;
 use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
+use crate::personal_data::HostPeople;
 use crate::releases::Releases;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
@@ -101,6 +103,8 @@ pub struct Shared {
     pub sign_in: Option<SignIn>,
     /// The operators' passkeys, if there are any.
     pub passkeys: Option<Arc<Passkeys>>,
+    /// The keys of the people whom records name, if records are encrypted.
+    pub people: Option<Arc<HostPeople>>,
     /// The audit log.
     pub audit: Audit,
     /// Whether the metrics show the names of destinations without a token.
@@ -191,7 +195,8 @@ impl Host {
         let authority = crate::authority::open(operator, start.scheme, &providers, &*entropy)?;
         let archives = operator.archives_path(start.scheme, folder);
         let signers = AuditKey::all(audit_key.as_ref());
-        let reader = AuditReader::new(store.clone(), signers, archives.clone());
+        let people = HostPeople::open(operator, start.scheme, (&store, folder))?;
+        let reader = AuditReader::new(store.clone(), signers, archives.clone(), people.clone());
         let runtime = runtime.with_authority(authority);
         let runtime = runtime.with_audit_log(Arc::new(reader));
         let denials = Arc::new(BoundedDenials::new(clock.clone()));
@@ -219,9 +224,13 @@ impl Host {
             clock: clock.clone(),
             entropy: entropy.clone(),
             spans: turn_spans,
+            personal_data: people.clone().map(|people| people as Arc<dyn PersonalData>),
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
+        if let Some(people) = &people {
+            people.remember()?;
+        }
         start.goes_on()?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
         let components = (engine.clone(), runtime.clone());
@@ -266,6 +275,7 @@ impl Host {
             access: access.clone(),
             sign_in,
             passkeys,
+            people,
             audit,
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),

@@ -42,6 +42,7 @@ pub mod ops;
 pub mod out;
 pub mod own_signer;
 pub mod passkeys;
+pub mod personal_data;
 pub mod plan;
 pub mod releases;
 pub mod replay;

@@ -51,8 +51,8 @@ pub struct EntryFilter {
     pub since: Option<u64>,
     /// Entries before this instant.
     pub until: Option<u64>,
-    /// Texts that stand in the entry.
-    pub texts: Vec<String>,
+    /// Texts that stand in the entry: of each list, one of its spellings.
+    pub texts: Vec<Vec<String>>,
 }
 
 impl EntryFilter {
@@ -61,7 +61,10 @@ impl EntryFilter {
         let at = entry.at.0;
         self.since.is_none_or(|since| at >= since)
             && self.until.is_none_or(|until| at < until)
-            && self.texts.iter().all(|text| entry.body.contains(text))
+            && self.texts.iter().all(|spellings| {
+                let mut spellings = spellings.iter();
+                spellings.any(|text| entry.body.contains(text))
+            })
     }
 }
 
@@ -297,11 +300,13 @@ async fn search(
     if let Some(until) = filter.until {
         query.push(" AND at < ").push_bind(instant(until));
     }
-    for text in &filter.texts {
-        query
-            .push(" AND instr(entry, ")
-            .push_bind(text)
-            .push(") > 0");
+    for spellings in &filter.texts {
+        query.push(" AND (FALSE");
+        for text in spellings {
+            query.push(" OR instr(entry, ");
+            query.push_bind(text).push(") > 0");
+        }
+        query.push(")");
     }
     query.push(" ORDER BY place LIMIT ").push_bind(limit);
     let rows = query.build().fetch_all(reader).await.map_err(failed)?;

@@ -21,6 +21,7 @@ mod memtable;
 mod migrations;
 mod operations;
 mod passkeys;
+mod personal_data;
 mod ranges;
 mod records;
 pub mod retention;
@@ -57,6 +58,7 @@ pub use in_use::is_open;
 pub use memtable::{FlushLag, FlushPolicy};
 pub use operations::{Operation, Outcome};
 pub use passkeys::{Act, Passkey};
+pub use personal_data::PeopleKeys;
 pub use snapshot::{Order, Snapshot, SnapshotError};
 
 /// How many connections readers have.

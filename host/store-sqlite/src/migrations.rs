@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 13] = [
+const VERSIONS: [(i64, &str, &str); 14] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -54,6 +54,11 @@ const VERSIONS: [(i64, &str, &str); 13] = [
         13,
         "audit archives",
         include_str!("../migrations/0013_audit_archives.sql"),
+    ),
+    (
+        14,
+        "personal data",
+        include_str!("../migrations/0014_personal_data.sql"),
     ),
 ];
 

@@ -1,8 +1,10 @@
 //! Log lines, and the subjects of a turn. Both call the host.
 
+use crate::bindings::rialto::common::types::PartyId;
 use crate::bindings::rialto::host::logging as host;
 pub use crate::bindings::rialto::host::logging::Level;
-use crate::messages::path_spelt_once;
+use crate::bindings::rialto::rules::types::QuoteRequest;
+use crate::messages::{party_path, path_spelt_once};
 
 /// Adds the subject `kind:id` to this turn, for example `transfer:7c23e80c-…`. A party's id is its path. Turns
 /// about a party are found under its usual spelling and under the message's own.
@@ -16,12 +18,28 @@ pub fn subject(kind: &str, id: &str) {
     file(kind, id);
 }
 
+/// Names a party whom the turn's steps, receipts or entries name. If parties are people for the operator, the turn's records
+/// are encrypted for the party; otherwise nothing happens. The subject of a turn need not be named.
+pub fn party(party: &PartyId) {
+    host::person(&text("party", &path_spelt_once(&party_path(party))));
+}
+
+/// Names the payer and the payee of a quote.
+pub fn parties(request: &QuoteRequest) {
+    party(&request.payer);
+    party(&request.payee);
+}
+
 fn file(kind: &str, id: &str) {
+    host::subject(&text(kind, id));
+}
+
+fn text(kind: &str, id: &str) -> String {
     let mut text = String::with_capacity(kind.len() + 1 + id.len());
     text.push_str(kind);
     text.push(':');
     text.push_str(id);
-    host::subject(&text);
+    text
 }
 
 /// Logs an event about a participant that this context does not store: it asks Participant Lifecycle Management

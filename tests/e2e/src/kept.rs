@@ -93,7 +93,11 @@ fn is_no_effect(step: &Step) -> bool {
     }
 }
 
-async fn with_store<T: Send + 'static>(
+/// Read the store of a world whose host does not run.
+///
+/// # Errors
+/// When it cannot be opened or read.
+pub async fn with_store<T: Send + 'static>(
     world: &World,
     read: impl FnOnce(&SqliteStore) -> Result<T> + Send + 'static,
 ) -> Result<T> {

@@ -90,7 +90,10 @@ impl Grants {
                     let owner = document.split('/').next().unwrap_or_default();
                     acting.contains(&owner) && may(|g| &g.host, &|grant| grant == "storage")
                 }
-                Step::Answered { .. } | Step::Reported { .. } | Step::Replied { .. } => true,
+                Step::Answered { .. }
+                | Step::Reported { .. }
+                | Step::Replied { .. }
+                | Step::Sealed { .. } => true,
             };
             if !allowed {
                 let what = format!("{} {}: {step:?}", record.component, record.function);

@@ -174,6 +174,7 @@ impl Host {
             clock: clock.clone(),
             entropy: world.entropy.clone(),
             spans: None,
+            personal_data: None,
         };
         let limits = Limits {
             // Simulations crash more often than hosts.

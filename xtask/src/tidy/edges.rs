@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
+    ("rialto-personal-data", &["rialto-files"]),
     ("rialto-pkcs11", &["rialto-fatal", "rialto-keys"]),
     ("rialto-proto", &[]),
     ("rialto-sign-in", &["rialto-signatures", "rialto-tls"]),
@@ -86,6 +87,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-ledger",
             "rialto-manifest",
             "rialto-openapi",
+            "rialto-personal-data",
             "rialto-pkcs11",
             "rialto-proto",
             "rialto-sign-in",
@@ -156,6 +158,8 @@ const OWNED: &[(&str, &[&str])] = &[
             "rialto-keys",
             // It signs requests.
             "rialto-kms",
+            // It encrypts records that name people.
+            "rialto-personal-data",
             // Its tests wrap keys.
             "rialto-pkcs11",
             "rialto-signatures",

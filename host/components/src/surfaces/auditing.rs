@@ -86,6 +86,7 @@ impl Guest {
             outcome: outcome.to_owned(),
             note: String::new(),
             details: None,
+            sealed: String::new(),
             release: active.map(|active| active.release.number),
             turn: Some(turn.id().0),
             trace: turn.trace().to_string(),

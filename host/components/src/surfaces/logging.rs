@@ -39,6 +39,11 @@ impl Host for Guest {
         let subject = cut(&subject, SUBJECT_BYTES_MAX).to_owned();
         interrupt(self.turn()?.subject(&subject))
     }
+
+    fn person(&mut self, subject: String) -> wasmtime::Result<()> {
+        let subject = cut(&subject, SUBJECT_BYTES_MAX);
+        interrupt(self.turn()?.person(subject))
+    }
 }
 
 impl Guest {

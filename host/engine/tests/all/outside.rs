@@ -160,6 +160,7 @@ fn all_runs_of_a_turn_have_the_same_instant_and_random_bytes() {
         clock: base.clock.clone(),
         entropy: Arc::new(Counting(AtomicU64::new(1))),
         spans: None,
+        personal_data: None,
     };
     let (engine, recovery) = Engine::open(environment, base.bank.clone(), limits()).unwrap();
     engine.resume(recovery);

@@ -207,6 +207,7 @@ impl Run {
             clock: mined(&mine, &clock),
             entropy: Arc::new(Fixed),
             spans: Some(mined(&mine, &Arc::new(()))),
+            personal_data: None,
         };
         let bank = mined(&mine, &Arc::new(Bank::default()));
         let (engine, _) = Engine::open(environment, bank, limits()).unwrap();

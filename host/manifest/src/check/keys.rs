@@ -134,6 +134,25 @@ pub(super) fn audit_log(document: &Document<OperatorFile>, problems: &mut Diagno
     }
 }
 
+/// The id of a lost file of people's keys can be one.
+pub(super) fn personal_data(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let Some(wanted) = &document.value.personal_data else {
+        return;
+    };
+    if !wanted.has_id() {
+        document.problem(
+            problems,
+            "personal-data/lost",
+            Code::BadValue,
+            format!(
+                "`{}` cannot be the id of a file of keys",
+                wanted.lost.as_deref().unwrap_or_default()
+            ),
+            "Write the 32 hexadecimal digits that the host's start has named.",
+        );
+    }
+}
+
 /// What a token needs.
 fn token(
     document: &Document<OperatorFile>,

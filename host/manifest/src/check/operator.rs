@@ -50,6 +50,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
     super::keys::hub_key(document, problems);
     super::keys::authority(document, problems);
     super::keys::audit_log(document, problems);
+    super::keys::personal_data(document, problems);
     super::tls::outbound(document, problems);
     let http = &file.http;
     let too_small = http.bodies_max < http.body_max;

@@ -13,6 +13,7 @@ mod instants;
 mod ledger;
 mod office;
 mod passkey;
+mod personal_data;
 mod proto;
 mod release;
 mod serve;
@@ -115,6 +116,9 @@ enum Command {
     /// List, approve and end passkeys, by which people confirm what they approve
     #[command(subcommand)]
     Passkey(passkey::Passkey),
+    /// Show and destroy the keys with which records that name people are encrypted
+    #[command(subcommand)]
+    PersonalData(personal_data::PersonalData),
     /// List the requests that wait for approval, approve one or reject it
     Approve(office::Approve),
     /// Show every turn about a transfer, a quote or a party
@@ -168,6 +172,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Settlement(settlement) => settlement.run(),
         Command::Token(token) => token.run(),
         Command::Passkey(passkey) => passkey.run(),
+        Command::PersonalData(personal_data) => personal_data.run(),
         Command::Approve(approve) => approve.run(),
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::problem::Kind;
 use super::{Host, Problem, Story, blocking};
 use crate::host::Shared;
+use crate::personal_data::Readable as _;
 
 /// An archive of the store.
 #[derive(Debug, Serialize, Deserialize)]
@@ -95,14 +96,15 @@ pub(super) fn story(shared: &Shared, subject: String, most: usize) -> Result<Sto
     let mut all = archived.found;
     all.retain(|record| !in_tables.contains(&record.turn) || !turns.contains(record));
     all.extend(turns);
+    let people = &shared.people;
     Ok(Story {
         subject,
-        turns: all,
+        turns: all.into_iter().map(|turn| people.readable(turn)).collect(),
         earlier: before + archived.earlier,
     })
 }
 
-/// All receipts about a subject.
+/// All receipts about a subject, as the store has them.
 pub(super) fn receipts(shared: &Shared, subject: &str) -> Result<Vec<Receipt>, Problem> {
     let mut found = shared.store.receipts(subject)?;
     let folder = &shared.archiver.folder;

@@ -18,6 +18,7 @@ use super::problem::Kind;
 use super::{Host, Problem, archives, blocking, done_or};
 use crate::audit::{Actor, AuditedAction, Entry};
 use crate::host::Shared;
+use crate::personal_data::{HostPeople, Readable as _};
 
 /// The most turns of a subject that are read at a time, the last ones. Some subjects live for years.
 const TURNS_MAX: usize = 10_000;
@@ -45,8 +46,9 @@ pub struct FiledReceipt {
     pub id: u64,
     /// When; milliseconds since 1970.
     pub at: u64,
-    /// The receipt.
-    pub receipt: Receipt,
+    /// The receipt; none if it names a person whose key was destroyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
     /// The verdict of asking the rule again, if that was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<ReplayResult>,
@@ -96,15 +98,20 @@ pub struct ShownLetter {
 }
 
 impl ShownLetter {
-    /// The letter in words, for the audit log, because it no longer exists when the log is read.
-    fn words(&self) -> String {
+    /// The letter in words, for the audit log, because it no longer exists when the log is read. People have pseudonyms there.
+    fn words(&self, people: Option<&HostPeople>) -> String {
         let Self {
             id,
             component,
             interface,
             ..
         } = self;
-        let about = self.subjects.join(", ");
+        let kept = |subject: &String| match people {
+            Some(people) => people.kept_name(subject),
+            None => subject.clone(),
+        };
+        let about: Vec<String> = self.subjects.iter().map(kept).collect();
+        let about = about.join(", ");
         format!("dead letter {id}: {component} {interface} [{about}]")
     }
 }
@@ -174,7 +181,7 @@ pub(super) async fn events(
 ) -> Result<Json<Vec<Story>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let mut stories = Vec::new();
-        for subject in shared.store.subjects_of(&id)? {
+        for subject in subjects_of(&shared, &id)? {
             let last = wanted.last.unwrap_or(TURNS_MAX).min(TURNS_MAX);
             let story = archives::story(&shared, subject, last)?;
             if !story.turns.is_empty() || story.earlier > 0 {
@@ -184,6 +191,14 @@ pub(super) async fn events(
         Ok(Json(stories))
     })
     .await
+}
+
+/// The subjects that an id may mean. A person's records may be kept under a pseudonym, and those from before they were
+/// encrypted under the name.
+fn subjects_of(shared: &Shared, id: &str) -> Result<Vec<String>, Problem> {
+    let mut subjects = shared.store.subjects_of(id)?;
+    subjects.extend(shared.people.kept_subjects(id));
+    Ok(subjects)
 }
 
 /// The last requests that were refused before a turn began, the oldest first.
@@ -197,7 +212,7 @@ pub(super) async fn refusals(
 /// The receipts about an id, oldest first: those under each subject that the id may mean, and those that contexts
 /// file under the id alone.
 fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Problem> {
-    let mut subjects = shared.store.subjects_of(id)?;
+    let mut subjects = subjects_of(shared, id)?;
     if !subjects.iter().any(|subject| subject == id) {
         subjects.push(id.to_owned());
     }
@@ -217,11 +232,17 @@ pub(super) async fn receipts(
     blocking(&shared.clone().reads, move || {
         let mut filed = Vec::new();
         for stored in receipts_about(&shared, &id)? {
-            let receipt: Receipt = serde_json::from_str(&stored.body).map_err(|e| {
+            let opened = shared.people.readable_receipt(stored);
+            let stored = opened.receipt;
+            let read = opened
+                .is_readable
+                .then(|| serde_json::from_str(&stored.body));
+            let receipt: Option<Receipt> = read.transpose().map_err(|e| {
                 let detail = format!("the receipt {} cannot be read: {e}", stored.id);
                 Problem::new(Kind::Receipt, detail)
             })?;
-            let again = ask.again.then(|| crate::replay::again(&shared, &receipt));
+            let again = receipt.as_ref().filter(|_| ask.again);
+            let again = again.map(|receipt| crate::replay::again(&shared, receipt));
             filed.push(FiledReceipt {
                 id: stored.id,
                 at: stored.at.0,
@@ -361,7 +382,9 @@ pub(super) async fn decide_dead_letter(
     };
     blocking(&shared.clone().changes, move || {
         let found = letter(&shared.engine, id)?;
-        let about = found.map_or_else(|| format!("dead letter {id}"), |letter| letter.words());
+        let people = shared.people.as_deref();
+        let about = found.map(|letter| letter.words(people));
+        let about = about.unwrap_or_else(|| format!("dead letter {id}"));
         let audited = AuditedAction::new(action, &about).because(&note);
         let deciding = || decide(&shared.engine, id, decision);
         let who = Actor::from(&caller);

@@ -15,6 +15,7 @@ mod own;
 mod pages;
 mod passkey_pages;
 mod passkeys;
+mod personal_data;
 mod problem;
 mod releases;
 mod sign_in;
@@ -54,6 +55,7 @@ pub use inspect::{
     Collections, Destination, FiledReceipt, Reason, ReplayResult, ShownDocument, ShownLetter, Story,
 };
 pub use passkeys::{Confirming, ShownBegun, ShownConfirmation, ShownPasskey};
+pub use personal_data::{ShownKeys, Shred, ShreddedPeople};
 pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
 pub use sign_in::ShownSession;
@@ -72,7 +74,7 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 20] = [
+const OWN: [&str; 21] = [
     "archives",
     "audit-log",
     "components",
@@ -85,6 +87,7 @@ const OWN: [&str; 20] = [
     "metrics",
     "openapi",
     "passkeys",
+    "personal-data",
     "receipts",
     "refusals",
     "releases",
@@ -151,6 +154,8 @@ routes! {
     "/passkeys" get passkeys::list, post passkeys::register;
     "/passkeys/registrations" post passkeys::begin_registration;
     "/passkeys/{id}" delete passkeys::end;
+    "/personal-data" get personal_data::show;
+    "/personal-data/shred" post personal_data::shred;
     "/passkeys/{id}/approve" post passkeys::approve;
     "/confirmations" post passkeys::begin_confirmation;
     "/confirmations/{id}" get passkeys::confirmation, post passkeys::confirm;

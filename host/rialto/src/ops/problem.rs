@@ -65,6 +65,7 @@ kinds! {
     ReleaseUnknown NOT_FOUND "release-unknown" "There is no release of this number.",
     RuleUnknown NOT_FOUND "rule-unknown" "The current release has no rule of this name.",
     PasskeysNotSet NOT_FOUND "passkeys-not-set" "The operator's document has no passkeys.",
+    PersonalDataNotSet NOT_FOUND "personal-data-not-set" "The operator's document does not say whose records are encrypted.",
     PasskeyUnknown NOT_FOUND "passkey-unknown" "There is no passkey of this id that the operator may see.",
     NothingWaits NOT_FOUND "nothing-waits" "No registration or confirmation of this id waits for a passkey.",
     TokenUnknown NOT_FOUND "token-unknown" "The operator has no session or personal token of this id.",
@@ -90,6 +91,7 @@ kinds! {
     Archive INTERNAL_SERVER_ERROR "archive" "An archive could not be read.",
     Receipt INTERNAL_SERVER_ERROR "receipt" "A receipt in the store cannot be read.",
     Document INTERNAL_SERVER_ERROR "document" "A document in the store cannot be read.",
+    PeopleKeys INTERNAL_SERVER_ERROR "people-keys" "The file of people's keys could not be written; no key is destroyed.",
     NotSettled SERVICE_UNAVAILABLE "not-settled" "Whether the decision about dead letters is kept is not known.",
     NotNow SERVICE_UNAVAILABLE "not-now" "A rule could not be asked now; try again.",
 }

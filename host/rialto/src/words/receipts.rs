@@ -24,6 +24,14 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
         again,
     } in filed
     {
+        let Some(receipt) = receipt else {
+            let when = paint.dim(&format!("{id} {}", instant(*at)));
+            let _ = writeln!(
+                text,
+                "{when} about somebody whose key is destroyed or missing"
+            );
+            continue;
+        };
         let verdict = verdict_words(&receipt.verdict);
         let verdict = if verdict == "allow" {
             paint.green(&verdict)

@@ -199,7 +199,7 @@ fn old_entries_are_in_archives_and_read_there() {
     scene.is_whole();
     // Searches find entries of both.
     let text = |text: &str| EntryFilter {
-        texts: vec![text.to_owned()],
+        texts: vec![vec![text.to_owned()]],
         ..EntryFilter::default()
     };
     assert_eq!(scene.search(&text("own:300\"")), [300]);

@@ -175,6 +175,10 @@ impl asked::participants_association_request_received::Guest for Component {
         event: asked::participants_association_request_received::Event,
     ) {
         logging::subject("parties", &event.request_id);
+        // Their paths are ids of the documents that are written.
+        for asked in &event.parties {
+            logging::party(&asked.party);
+        }
         associations::associate_batch(&mut Host, event);
     }
 }

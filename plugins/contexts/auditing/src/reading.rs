@@ -61,6 +61,9 @@ struct Shown {
     proof: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<Box<RawValue>>,
+    /// The entry with what is encrypted for people in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opened: Option<Box<RawValue>>,
     /// An entry that is no JSON any more, because somebody has changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -212,7 +215,10 @@ fn is_wanted(entry: &str, query: &Query) -> bool {
 
 fn shown(entries: Vec<StoredEntry>, query: &Query) -> impl Iterator<Item = Shown> {
     let entries = entries.into_iter();
-    let wanted = entries.filter(|stored| is_wanted(&stored.entry, query));
+    let wanted = entries.filter(|stored| {
+        let read = stored.opened.as_ref().unwrap_or(&stored.entry);
+        is_wanted(read, query)
+    });
     wanted.map(|stored| {
         let (entry, text) = match serde_json::from_str::<Box<RawValue>>(&stored.entry) {
             Ok(entry) => (Some(entry), None),
@@ -226,6 +232,9 @@ fn shown(entries: Vec<StoredEntry>, query: &Query) -> impl Iterator<Item = Shown
                 Proof::Changed => "CHANGED",
             },
             entry,
+            opened: stored
+                .opened
+                .and_then(|opened| RawValue::from_string(opened).ok()),
             text,
             path: stored.path,
         }

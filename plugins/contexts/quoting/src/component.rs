@@ -65,10 +65,12 @@ impl Surroundings for Host {
     }
 
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {
+        logging::parties(&input.request);
         quote_request_check::check(&receipts_of(id), input)
     }
 
     fn judge_response(&mut self, id: &str, input: &quote_response_check::Input) -> Verdict {
+        logging::parties(&input.agreement.request);
         quote_response_check::check(&receipts_of(id), input)
     }
 

@@ -92,6 +92,9 @@ impl Surroundings for Host {
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
+        if let Some(agreement) = &input.agreement {
+            logging::parties(&agreement.request);
+        }
         transfer_prepare_check::check(&about(id), input)
     }
 

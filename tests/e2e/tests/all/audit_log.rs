@@ -4,6 +4,7 @@
 mod archived;
 mod collected;
 mod export;
+mod personal_data;
 
 use std::fs;
 use std::path::Path;

@@ -315,6 +315,7 @@ impl World {
             clock: Arc::new(SystemClock::default()),
             entropy: Arc::new(SystemEntropy),
             spans: None,
+            personal_data: None,
         };
         let (engine, _) = Engine::open(environment, runtime.clone(), limits).unwrap();
         let threads = Threads::start(&engine, 4).unwrap();

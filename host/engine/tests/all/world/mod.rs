@@ -92,6 +92,7 @@ impl World {
             clock: clock.clone(),
             entropy: Arc::new(Fixed),
             spans,
+            personal_data: None,
         };
         let (engine, recovery) = Engine::open(environment, bank.clone(), limits).unwrap();
         engine.resume(recovery);
@@ -285,6 +286,7 @@ impl World {
             clock: self.clock.clone(),
             entropy: Arc::new(Fixed),
             spans: None,
+            personal_data: None,
         };
         let writer = Writer(collection.into(), id.into(), body.into());
         let (engine, _) = Engine::open(environment, Arc::new(writer), limits()).unwrap();
