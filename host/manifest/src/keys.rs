@@ -78,7 +78,7 @@ pub struct KeyProvider {
     #[schemars(range(min = 1, max = 256))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u32>,
-    /// The longest wait of a call, `1 ms` to `1 min`. If it is left out, `2 s` for a token and `5 s` for AWS KMS.
+    /// The longest wait of a call, `1 ms` to `1 min`. If it is left out, `2 s` for a token and `5 s` for AWS KMS. A token may take ten times as long to make an RSA key pair.
     #[schemars(with = "Duration")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,

@@ -94,16 +94,19 @@ impl Pool {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, KeyError> + Send + 'static,
     ) -> Result<T, KeyError> {
-        self.call_or_undo(work, |_, _| ())
+        self.call_or_undo(1, work, |_, _| ())
     }
 
-    /// Do a piece of work on a thread, and undo it there if the caller has gone when it is done.
+    /// Do a piece of work on a thread, and undo it there if the caller has gone when it is done. It may last so many times
+    /// as long as a usual call.
     pub(crate) fn call_or_undo<T: Send + 'static>(
         &self,
+        times: u32,
         work: impl FnOnce(&mut Connection) -> Result<T, KeyError> + Send + 'static,
         undo: impl FnOnce(&mut Connection, T) + Send + 'static,
     ) -> Result<T, KeyError> {
-        let deadline = Instant::now() + self.timeout;
+        let patience = self.timeout.saturating_mul(times);
+        let deadline = Instant::now() + patience;
         let reply = Arc::new(Reply {
             stage: Mutex::new(Stage::Waiting),
             done: Condvar::new(),
@@ -119,12 +122,12 @@ impl Pool {
             Stage::Done(outcome) => outcome,
             Stage::Running => {
                 self.shared.state.lock().stuck += 1;
-                Err(self.away("the token has not answered"))
+                Err(away("the token has not answered", patience))
             }
             Stage::Waiting | Stage::Abandoned => {
                 let mut state = self.shared.state.lock();
                 state.waiting.retain(|job| job.number != number);
-                Err(self.away("all sessions of the token were busy"))
+                Err(away("all sessions of the token were busy", patience))
             }
         }
     }
@@ -149,10 +152,6 @@ impl Pool {
             }
         }
         state.alive
-    }
-
-    fn away(&self, what: &str) -> KeyError {
-        KeyError::ProviderAway(format!("{what} for {} ms", self.timeout.as_millis()))
     }
 
     /// Give a job to the threads, unless all are stuck.
@@ -184,6 +183,10 @@ impl Pool {
         self.shared.jobs.notify_one();
         Ok(number)
     }
+}
+
+fn away(what: &str, patience: Duration) -> KeyError {
+    KeyError::ProviderAway(format!("{what} for {} ms", patience.as_millis()))
 }
 
 impl Drop for Pool {

@@ -19,6 +19,9 @@ use crate::{generate, load, module, objects};
 
 /// Its kind in the operator's document.
 pub const KIND: &str = "pkcs11";
+/// How many times as long as a usual call the generation of an RSA key pair may last. A token looks for primes, which
+/// takes seconds, and sometimes many.
+const RSA_PAIR_TIMES: u32 = 10;
 
 /// A token as a provider of keys.
 pub struct Pkcs11 {
@@ -113,7 +116,9 @@ impl Provider for Pkcs11 {
     fn generate(&self, attributes: &Attributes) -> Result<Made, KeyError> {
         refuse_pins(attributes)?;
         let (attributes, id) = (attributes.clone(), new_id()?);
+        let times = generation_times(attributes.algorithm);
         let found = self.pool.call_or_undo(
+            times,
             move |connection| generate::generate(connection, &attributes, id),
             |connection, found| objects::discard(connection, &found.id),
         )?;
@@ -136,6 +141,7 @@ impl Provider for Pkcs11 {
         };
         let (attributes, wrapped, id) = (attributes.clone(), wrapped.to_vec(), new_id()?);
         let found = self.pool.call_or_undo(
+            1,
             move |connection| load::load(connection, &attributes, &unwraps, &wrapped, id),
             |connection, found| objects::discard(connection, &found.id),
         )?;
@@ -184,6 +190,20 @@ impl Provider for Pkcs11 {
         }
         let closed = self.token.module.close(deadline);
         closed.map_err(KeyError::ProviderAway)
+    }
+}
+
+/// How many times as long as a usual call the generation of such a key may last.
+const fn generation_times(algorithm: Algorithm) -> u32 {
+    match algorithm {
+        Algorithm::Rs256 | Algorithm::RsaOaep256Kwp => RSA_PAIR_TIMES,
+        Algorithm::Es256
+        | Algorithm::Es384
+        | Algorithm::Hs256
+        | Algorithm::A256Gcm
+        | Algorithm::A256Kwp
+        | Algorithm::PinTdes
+        | Algorithm::PinAes => 1,
     }
 }
 

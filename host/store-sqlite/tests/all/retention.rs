@@ -487,12 +487,13 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 14] = [
+const WITHOUT_RETENTION: [&str; 15] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
     "DROP TABLE audit_entries",
     "DROP TABLE audit_tiles",
     "DROP TABLE audit_checkpoints",
     "DELETE FROM meta WHERE key = 'audit'",
+    "DROP TABLE personal_data",
     "DELETE FROM meta WHERE key = 'audit_sent'",
     "DROP TABLE passkeys",
     "DROP TABLE credentials",
