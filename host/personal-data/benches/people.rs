@@ -1,5 +1,8 @@
 //! What people cost: the key of a new person, and a record about two people.
-#![allow(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a benchmark stops at what it did not expect"
+)]
 
 use std::collections::BTreeSet;
 use std::hint::black_box;

@@ -108,6 +108,23 @@ pub fn slow_token_holds_no_more_than_its_sessions(world: &World) {
     until_it_signs(&keys, &key);
 }
 
+pub fn rsa_key_pairs_are_awaited_longer(world: &World) {
+    for (algorithm, waited) in [
+        (Algorithm::Es256, "for 50 ms"),
+        (Algorithm::Rs256, "for 500 ms"),
+    ] {
+        let keys = keys(&open(Configuration {
+            timeout: Duration::from_millis(50),
+            ..world.failing()
+        }));
+        world.control("hold-generate", "");
+        let made = keys.generate(OWNER, HSM, &crate::world::attributes(algorithm));
+        let why = away(made);
+        world.release("hold-generate");
+        assert!(why.contains(waited), "{why}");
+    }
+}
+
 pub fn waiting_caller_gives_up_when_sessions_are_busy(world: &World) {
     let patient = keys(&open(Configuration {
         sessions: 1,

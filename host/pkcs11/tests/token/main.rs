@@ -52,6 +52,7 @@ tests! {
         closed_sessions_are_opened_again,
         removed_token_works_when_it_is_back,
         lost_token_folder_makes_the_provider_away,
+        rsa_key_pairs_are_awaited_longer,
         slow_token_holds_no_more_than_its_sessions,
         waiting_caller_gives_up_when_sessions_are_busy,
         wrong_pin_is_tried_once,
