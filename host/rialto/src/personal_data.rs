@@ -76,14 +76,18 @@ impl HostPeople {
         pseudonym.unwrap_or_else(|| subject.to_owned())
     }
 
-    /// The subjects under which records about an id are kept, if it may be a person: with its kind, or without.
+    /// The people whom an id may mean, with their pseudonyms. The id may have its kind before it, as a subject.
     #[must_use]
-    pub fn subjects_of(&self, id: &str) -> Vec<String> {
-        if let Some(pseudonym) = self.pseudonym(id) {
-            return vec![pseudonym];
-        }
-        let names = self.people.kinds().map(|kind| format!("{kind}:{id}"));
-        names.filter_map(|name| self.pseudonym(&name)).collect()
+    pub fn people_of(&self, id: &str) -> Vec<(String, String)> {
+        let names: Vec<String> = if self.is_person(id) {
+            vec![id.to_owned()]
+        } else {
+            let kinds = self.people.kinds();
+            kinds.map(|kind| format!("{kind}:{id}")).collect()
+        };
+        let names = names.into_iter();
+        let named = names.filter_map(|name| self.pseudonym(&name).map(|kept| (name, kept)));
+        named.collect()
     }
 
     /// Whether a subject is a person whose key can be destroyed.
@@ -179,8 +183,8 @@ pub trait Readable {
     fn readable(&self, record: Record) -> Record;
     /// A receipt's body, if its keys are there.
     fn readable_receipt(&self, receipt: Receipt) -> OpenedReceipt;
-    /// The subjects under which records about an id are kept.
-    fn kept_subjects(&self, id: &str) -> Vec<String>;
+    /// The people whom an id may mean: the names, and the subjects under which records about them are kept.
+    fn people_of(&self, id: &str) -> Vec<(String, String)>;
 }
 
 impl Readable for Option<Arc<HostPeople>> {
@@ -198,8 +202,8 @@ impl Readable for Option<Arc<HostPeople>> {
         }
     }
 
-    fn kept_subjects(&self, id: &str) -> Vec<String> {
+    fn people_of(&self, id: &str) -> Vec<(String, String)> {
         self.as_ref()
-            .map_or_else(Vec::new, |people| people.subjects_of(id))
+            .map_or_else(Vec::new, |people| people.people_of(id))
     }
 }

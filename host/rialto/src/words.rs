@@ -195,10 +195,10 @@ fn words(step: &Step, paint: &Paint) -> String {
         Step::Answered { status } => format!("answers {}", paint.bold(&status.to_string())),
         Step::Reported { id, outcome } => format!("request {id} ended: {outcome}"),
         Step::Sealed { steps: 0, .. } => {
-            paint.dim("was about somebody whose key is destroyed or missing")
+            paint.dim("names a person whose key is destroyed or missing")
         }
         Step::Sealed { steps, .. } => paint.dim(&format!(
-            "did {steps} things more, about somebody whose key is destroyed or missing"
+            "names a person whose key is destroyed or missing; unreadable steps: {steps}"
         )),
         Step::Replied { refused: None } => "answers the call".to_owned(),
         Step::Replied {

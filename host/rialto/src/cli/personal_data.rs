@@ -49,10 +49,7 @@ impl PersonalData {
                     };
                     out::line(format_args!("records are encrypted for: {kinds}"))?;
                     out::line(format_args!("file of keys: {}", words::plain(&keys.id)))?;
-                    out::line(format_args!(
-                        "keys were destroyed: {} times",
-                        keys.shreddings
-                    ))?;
+                    out::line(format_args!("destructions of keys: {}", keys.shreddings))?;
                 }
             }
             Self::Shred {

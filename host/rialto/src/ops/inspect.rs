@@ -181,9 +181,10 @@ pub(super) async fn events(
 ) -> Result<Json<Vec<Story>>, Problem> {
     blocking(&shared.clone().reads, move || {
         let mut stories = Vec::new();
-        for subject in subjects_of(&shared, &id)? {
-            let last = wanted.last.unwrap_or(TURNS_MAX).min(TURNS_MAX);
-            let story = archives::story(&shared, subject, last)?;
+        let last = wanted.last.unwrap_or(TURNS_MAX).min(TURNS_MAX);
+        for (name, kept) in subjects_of(&shared, &id)? {
+            let mut story = archives::story(&shared, kept, last)?;
+            story.subject = name;
             if !story.turns.is_empty() || story.earlier > 0 {
                 stories.push(story);
             }
@@ -193,11 +194,12 @@ pub(super) async fn events(
     .await
 }
 
-/// The subjects that an id may mean. A person's records may be kept under a pseudonym, and those from before they were
-/// encrypted under the name.
-fn subjects_of(shared: &Shared, id: &str) -> Result<Vec<String>, Problem> {
-    let mut subjects = shared.store.subjects_of(id)?;
-    subjects.extend(shared.people.kept_subjects(id));
+/// The subjects that an id may mean, and those under which their records are kept. A person's records are kept under a
+/// pseudonym, and those from before they were encrypted under the name.
+fn subjects_of(shared: &Shared, id: &str) -> Result<Vec<(String, String)>, Problem> {
+    let subjects = shared.store.subjects_of(id)?.into_iter();
+    let mut subjects: Vec<_> = subjects.map(|name| (name.clone(), name)).collect();
+    subjects.extend(shared.people.people_of(id));
     Ok(subjects)
 }
 
@@ -212,7 +214,8 @@ pub(super) async fn refusals(
 /// The receipts about an id, oldest first: those under each subject that the id may mean, and those that contexts
 /// file under the id alone.
 fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Problem> {
-    let mut subjects = subjects_of(shared, id)?;
+    let subjects = subjects_of(shared, id)?.into_iter();
+    let mut subjects: Vec<String> = subjects.map(|(_, kept)| kept).collect();
     if !subjects.iter().any(|subject| subject == id) {
         subjects.push(id.to_owned());
     }

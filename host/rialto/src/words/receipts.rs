@@ -28,7 +28,7 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             let when = paint.dim(&format!("{id} {}", instant(*at)));
             let _ = writeln!(
                 text,
-                "{when} about somebody whose key is destroyed or missing"
+                "{when} names a person whose key is destroyed or missing"
             );
             continue;
         };
