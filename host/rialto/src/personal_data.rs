@@ -2,12 +2,12 @@
 //!
 //! | What | Encrypted | Left |
 //! |---|---|---|
-//! | the record of a turn ([`turns`]) | the path of a request, ids of documents and reminders, URLs, outcomes of requests, the reason of a failure | who ran, when and how long, calls, events, verdicts, statuses |
-//! | a receipt ([`receipts`]) | all of it | its subject, unless that is a person |
-//! | an entry of the audit log ([`entries`]) | note and details that name a person | all else, with a pseudonym for a person |
+//! | the record of a turn (`turns`) | the path of a request, ids of documents and reminders, URLs, outcomes of requests, the reason of a failure | who ran, when and how long, calls, events, verdicts, statuses |
+//! | a receipt (`receipts`) | all of it | its subject, unless that is a person |
+//! | an entry of the audit log (`entries`) | note and details that name a person | all else, with a pseudonym for a person |
 //!
 //! The keys are in a file outside the store ([`rialto_personal_data`]). The store remembers which file, and how often keys
-//! were destroyed in it; so an older copy of the file is refused ([`opening`]).
+//! were destroyed in it; so an older copy of the file is refused (`opening`).
 
 mod entries;
 mod opening;

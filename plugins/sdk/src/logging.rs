@@ -24,6 +24,11 @@ pub fn party(party: &PartyId) {
     host::person(&text("party", &path_spelt_once(&party_path(party))));
 }
 
+/// Names a subject who may be a person for the operator, as [`party`] does.
+pub fn person(subject: &str) {
+    host::person(subject);
+}
+
 /// Names the payer and the payee of a quote.
 pub fn parties(request: &QuoteRequest) {
     party(&request.payer);

@@ -13,9 +13,9 @@ use std::time::Duration;
 use rand::RngExt as _;
 use rialto_archive::verify;
 use rialto_engine::history::{Ended, Kind, Record};
-use rialto_engine::store::{Group, Receipt, Store};
+use rialto_engine::store::{AuditEntry, Group, Receipt, Store};
 use rialto_engine::{Timestamp, TurnId};
-use rialto_store_sqlite::retention::Keep;
+use rialto_store_sqlite::retention::{ArchivedEntries, AuditKeep, Class, Keep};
 use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 
@@ -27,6 +27,8 @@ const KILLS: usize = 30;
 const LIFE_MAX: Duration = Duration::from_millis(150);
 /// Turns that are kept, by their simulated time.
 const KEPT: u64 = 40;
+/// Entries of the audit log of a turn. They are archived 256 at a time.
+const ENTRIES: u64 = 70;
 
 fn at(lsn: u64) -> Group {
     let record = |n: u64| Record {
@@ -59,7 +61,36 @@ fn at(lsn: u64) -> Group {
             body: "{}".into(),
         }],
         history: (0..3).map(|n| Arc::new(record(n))).collect(),
+        audit: (0..ENTRIES)
+            .map(|n| AuditEntry {
+                at: Timestamp(lsn),
+                body: entry((lsn - 1) * ENTRIES + n).into(),
+            })
+            .collect(),
         ..group(lsn)
+    }
+}
+
+/// An entry of the audit log, by its index.
+fn entry(index: u64) -> String {
+    format!("{{\"about\":\"own:{index}\"}}")
+}
+
+/// The indexes of all entries, of the tables and of archives, in order. Each is the one that was written.
+fn entries(store: &SqliteStore, archives: &Path) -> Vec<u64> {
+    let mut archived = ArchivedEntries::new(archives, &[]);
+    let mut indexes = Vec::new();
+    loop {
+        let at = indexes.len() as u64;
+        let some = store.all_audit_entries(&mut archived, at, 10_000).unwrap();
+        assert!(archived.take_unread().is_empty());
+        if some.is_empty() {
+            return indexes;
+        }
+        for one in some {
+            assert_eq!(one.body, entry(one.index));
+            indexes.push(one.index);
+        }
     }
 }
 
@@ -73,9 +104,16 @@ fn run(folder: &Path) {
     let store = SqliteStore::open_with(folder, flushing).unwrap();
     let last = store.recover().unwrap().lsn.0;
     let now = std::sync::atomic::AtomicU64::new(last);
+    // Entries come last, and some lives are too short for that.
+    let others = rand::rng().random_bool(0.5);
     let keep = Keep {
-        history: Some(KEPT),
-        receipts: Some(KEPT / 2),
+        history: others.then_some(KEPT),
+        receipts: others.then_some(KEPT / 2),
+        audit: Some(AuditKeep {
+            period: KEPT / 2,
+            only_signed: false,
+            only_sent: false,
+        }),
         ..Keep::default()
     };
     std::thread::scope(|threads| {
@@ -166,14 +204,27 @@ fn one_that_archives_and_is_killed_loses_nothing() {
             found.dedup();
             assert_eq!(found.len(), 1, "round {round}, {subject}");
         }
+        let indexes = entries(&store, &archives);
+        let expected = 0..last * ENTRIES;
+        assert!(
+            indexes.into_iter().eq(expected),
+            "round {round}: an entry of the audit log is lost, or is there twice"
+        );
         for archive in store.archives().unwrap() {
             let verified = verify(&archives.join(&archive.file)).unwrap();
             assert!(archive.is(&verified), "round {round}: {}", archive.file);
         }
     }
     let store = SqliteStore::open(folder.path()).unwrap();
+    let (of_entries, others): (Vec<_>, Vec<_>) = store
+        .archives()
+        .unwrap()
+        .into_iter()
+        .partition(|archive| archive.class == Class::Audit);
     assert!(
-        store.archives().unwrap().len() > 4,
-        "hardly anything was archived"
+        of_entries.len() > 4 && others.len() > 4,
+        "hardly anything was archived: {} and {} archives, {said} groups",
+        of_entries.len(),
+        others.len()
     );
 }

@@ -30,6 +30,10 @@ impl World for Host {
         audit_log::search(filter, first, limit)
     }
 
+    fn names(&mut self, subject: &str) {
+        logging::person(subject);
+    }
+
     fn warn(&mut self, about: &str, line: &str) {
         logging::log(logging::Level::Warn, line);
         log_write::log_write(&Event {

@@ -88,6 +88,10 @@ struct Found {
 /// When the query has no bounds, or the log cannot be read.
 pub fn search(world: &mut impl World, query: &Query) -> Result<Answer, Problem> {
     let filter = filter(query)?;
+    // The entry about this search has the query, and may have a person's name by that.
+    if let Some(about) = &query.about {
+        world.names(about);
+    }
     let found = find(world, query, &filter).map_err(|why| {
         let detail = format!("the audit log cannot be read: {why}");
         Problem::new(Kind::Overloaded, detail)
@@ -215,9 +219,10 @@ fn is_wanted(entry: &str, query: &Query) -> bool {
 
 fn shown(entries: Vec<StoredEntry>, query: &Query) -> impl Iterator<Item = Shown> {
     let entries = entries.into_iter();
+    // A person is found by the name, and by the pseudonym.
     let wanted = entries.filter(|stored| {
-        let read = stored.opened.as_ref().unwrap_or(&stored.entry);
-        is_wanted(read, query)
+        let both = std::iter::once(&stored.entry).chain(&stored.opened);
+        both.into_iter().any(|read| is_wanted(read, query))
     });
     wanted.map(|stored| {
         let (entry, text) = match serde_json::from_str::<Box<RawValue>>(&stored.entry) {

@@ -26,6 +26,7 @@ struct Fake {
     asked: Vec<(Filter, u64, u32)>,
     warnings: Vec<String>,
     stored: Vec<StoredEntry>,
+    named: Vec<String>,
 }
 
 rialto_sdk::stores_in!(Fake, this => this.store);
@@ -45,6 +46,9 @@ impl World for Fake {
     }
     fn write(&mut self, entry: &Entry) {
         self.written.push(entry.clone());
+    }
+    fn names(&mut self, subject: &str) {
+        self.named.push(subject.to_owned());
     }
     fn search(&mut self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String> {
         self.asked.push((filter.clone(), first, limit));
@@ -272,6 +276,7 @@ fn searches_have_bounds_and_an_entry() {
     let stored = |index, entry: &str, proof| StoredEntry {
         index,
         entry: entry.to_owned(),
+        opened: None,
         proof,
         path: Vec::new(),
     };
@@ -316,6 +321,7 @@ fn searches_have_bounds_and_an_entry() {
         filter.texts,
         [r#""about":"transfer:\"1\"""#, r#""name":"anna""#]
     );
+    assert_eq!(fake.named, ["transfer:\"1\""]);
     let entry = fake.written.pop().unwrap();
     assert_eq!(
         (&*entry.action, entry.outcome),
@@ -347,6 +353,17 @@ fn searches_have_bounds_and_an_entry() {
     let (_, body) = fake.asks("rita", "searchAuditLog", &query);
     assert_eq!(body["items"][0]["index"], 4, "{body}");
     assert_eq!(body["nextCursor"], "5", "{body}");
+    // An entry with encrypted parts is found by what it was and by what it is.
+    fake.stored = vec![StoredEntry {
+        opened: Some(of("x", "")),
+        ..stored(3, &of("p", ""), Proof::Verified)
+    }];
+    for about in ["x", "p"] {
+        let (_, body) = fake.asks("rita", "searchAuditLog", &json!({ "about": about }));
+        let item = &body["items"][0];
+        let found = (&item["entry"]["about"], &item["opened"]["about"]);
+        assert_eq!(found, (&"p".into(), &"x".into()), "{body}");
+    }
     fake.written.clear();
     // Who may not read leaves an entry too.
     assert_eq!(

@@ -22,6 +22,9 @@ pub trait World: Store {
     /// # Errors
     /// When the log cannot be read.
     fn search(&mut self, filter: &Filter, first: u64, limit: u32) -> Result<Page, String>;
+
+    /// Say whom this turn may name: a subject, who may be a person.
+    fn names(&mut self, subject: &str);
     /// Tell the operator by a warning about something, in the host's log and in that of the scheme.
     fn warn(&mut self, about: &str, line: &str);
 }

@@ -57,10 +57,18 @@ impl Scene {
 
     /// A scene whose scheme has more settings.
     async fn with(settings: impl FnOnce(&TestScheme)) -> Self {
+        let all = |scheme: &TestScheme| {
+            settings(scheme);
+            scheme.add_host_settings(AUDIT).unwrap();
+        };
+        Self::without_signatures(all).await
+    }
+
+    /// The same without `[audit]`.
+    async fn without_signatures(settings: impl FnOnce(&TestScheme)) -> Self {
         let scheme = TestScheme::demo().unwrap();
         settings(&scheme);
         scheme.add_operators(PEOPLE).unwrap();
-        scheme.add_host_settings(AUDIT).unwrap();
         let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
         let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
         let office = Office::of(&world.scheme, &world.host, &names).unwrap();

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use rialto_archive::{ArchiveError, Head, Writer};
 use serde_json::value::RawValue;
 
+use super::collected::{arrived, without_repeats};
 use super::*;
+use crate::telemetry::Collector;
 
 /// Entries of a bundle, which are archived together.
 const BUNDLE: u64 = 256;
@@ -94,30 +96,65 @@ impl Thief {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn archived_entries_stay_provable_and_a_changed_archive_is_named() {
-    let mut scene = Scene::with(|scheme| {
-        let kept = "path = \"state\"\nkeep = { audit = \"1 s\" }";
-        scheme
-            .replace("rialto.toml", "path = \"state\"", kept)
-            .unwrap();
-    })
-    .await;
-    let outcome = scene.world.pay("1", "USD").await;
-    committed(&outcome).unwrap();
-    let about = format!("transfer:{}", outcome.transfer_id);
-    scene.about(&about, 2).await;
+fn keeps_a_second(scheme: &TestScheme) {
+    let kept = "path = \"state\"\nkeep = { audit = \"1 s\" }";
+    let kept = scheme.replace("rialto.toml", "path = \"state\"", kept);
+    kept.unwrap();
+}
+
+/// Have so much happen that there are two archives.
+async fn fill_two_archives(scene: &Scene) {
     // Each search has an entry.
     for _ in 0..=2 * BUNDLE {
         scene.search(json!({ "since": 0, "limit": 1 })).await;
     }
     until("archives", SOON, async || {
-        let all = archives(&scene);
+        let all = archives(scene);
         let is_done = all.len() >= 2 && all.iter().all(|one| one["done"] == true);
         Ok(is_done.then_some(()).ok_or(format!("{all:?}")))
     })
     .await
     .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_archived_before_is_signed_and_sent_too() {
+    let mut scene = Scene::without_signatures(keeps_a_second).await;
+    fill_two_archives(&scene).await;
+    scene.world.host.stop().unwrap();
+    let (collector, address) = Collector::start().await;
+    let settings =
+        format!("{AUDIT}\n[telemetry]\nendpoint = \"http://{address}\"\naudit = \"json\"\n");
+    scene.world.scheme.add_host_settings(&settings).unwrap();
+    scene.world.host.restart().unwrap();
+    let said = scene.signed().await;
+    assert_eq!(said["findings"], json!([]), "{said}");
+    let archived = said["archived"].as_u64().unwrap();
+    assert!(archived >= 2 * BUNDLE, "{said}");
+    let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
+    scene.office = Office::of(&scene.world.scheme, &scene.world.host, &names).unwrap();
+    let first = scene.matching(json!({ "action": "host-start" }), 2).await;
+    assert!(first[0]["index"].as_u64().unwrap() < BUNDLE, "{first:?}");
+    until("entries at the collector", SOON, async || {
+        let count = arrived(&collector).len() as u64;
+        Ok((count > archived).then_some(()).ok_or(count.to_string()))
+    })
+    .await
+    .unwrap();
+    let sent = without_repeats(&arrived(&collector));
+    let lines = scene.audit(&["export", "--format", "json"]);
+    let exported = lines.stdout.lines().take(sent.len());
+    assert_eq!(exported.collect::<Vec<_>>(), sent);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn archived_entries_stay_provable_and_a_changed_archive_is_named() {
+    let mut scene = Scene::with(keeps_a_second).await;
+    let outcome = scene.world.pay("1", "USD").await;
+    committed(&outcome).unwrap();
+    let about = format!("transfer:{}", outcome.transfer_id);
+    scene.about(&about, 2).await;
+    fill_two_archives(&scene).await;
 
     // Whoever reads the log reads archives too.
     let said = scene.signed().await;

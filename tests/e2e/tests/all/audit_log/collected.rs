@@ -7,7 +7,7 @@ use super::*;
 use crate::telemetry::{Collector, attributes};
 
 /// The entries at a collector: index and line, in the order in which they came.
-fn arrived(collector: &Collector) -> Vec<(u64, String)> {
+pub(super) fn arrived(collector: &Collector) -> Vec<(u64, String)> {
     let records = collector.log_records().into_iter();
     records
         .map(|record| {
@@ -56,7 +56,7 @@ async fn paid(world: &World) -> String {
 }
 
 /// Each entry without those that came twice: they are as at first.
-fn without_repeats(all: &[(u64, String)]) -> Vec<String> {
+pub(super) fn without_repeats(all: &[(u64, String)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (index, line) in all {
         let index = usize::try_from(*index).unwrap();

@@ -84,6 +84,12 @@ async fn a_destroyed_key_makes_records_unreadable_in_store_and_backup() {
     assert!(turns_of_quote > 3 && receipts_of_quote > 0);
     let readable = Value::from(receipts.as_slice()).to_string();
     assert!(readable.contains(&number), "{readable}");
+    // A search for a person has an entry, which names the person.
+    let of_anna = json!({ "action": "audit.read", "actor": "anna" });
+    scene.search(json!({ "about": person })).await;
+    let reads = scene.matching(of_anna.clone(), 1).await;
+    let opened = &reads[0]["opened"]["details"]["query"]["about"];
+    assert_eq!(*opened, json!(person), "{reads:?}");
     let place = tempfile::tempdir().unwrap();
     let backup = place.path().join("backup");
     let backup = backup.to_str().unwrap();
@@ -138,6 +144,11 @@ async fn a_destroyed_key_makes_records_unreadable_in_store_and_backup() {
         let entries = scene.about(&pseudonym, 2).await;
         assert_eq!(actions(&entries), ["personal-data-shred"; 2]);
         assert_eq!(entries[0]["entry"]["note"], "request 17");
+        let reads = scene.matching(of_anna.clone(), 1).await;
+        assert!(reads[0].get("opened").is_none(), "{reads:?}");
+        let lines = scene.audit(&["export", "--format", "json"]);
+        assert_eq!(lines.code, 0, "{lines}");
+        assert!(!lines.stdout.contains(&number), "{lines}");
         let said = scene.signed().await;
         assert_eq!(said["findings"], json!([]), "{said}");
         // The person pays again, under another pseudonym.
