@@ -30,6 +30,10 @@ pub struct Actor {
     /// The operator of `rialto.toml` whose credential was used, where it is not the name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub operator: String,
+    /// The personal token or the session that was shown, by its public name: `token 5f0c1e9a77b2d340`. Empty for any other
+    /// credential.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub credential: String,
 }
 
 /// An entry of the audit log.

@@ -48,6 +48,8 @@ pub enum Argument {
         judged_by: Option<u64>,
         /// Whether the host writes an entry of the audit log if an operator has sent it.
         is_audited: bool,
+        /// The public name of the credential that the operator has shown, for that entry.
+        credential: Option<Arc<str>>,
     },
     /// Do a step of a release's activation; the reply is for [`Activation::next`].
     Activation(Activation),
@@ -217,7 +219,11 @@ impl Runtime {
                 request,
                 judged_by,
                 is_audited,
-            } => self.serve(component, (request, *is_audited), *judged_by, turn),
+                credential,
+            } => {
+                let request = (&**request, *is_audited, credential.as_deref());
+                self.serve(component, request, *judged_by, turn)
+            }
             Argument::Activation(activation) => activate(activation, turn),
             Argument::Call(call) => self.external(component, turn, |release, turn| {
                 external_calls::call(release, component, call, turn)
@@ -243,7 +249,7 @@ impl Runtime {
     fn serve(
         &self,
         component: &Name,
-        (request, is_audited): (&Request, bool),
+        (request, is_audited, credential): (&Request, bool, Option<&str>),
         judged_by: Option<u64>,
         mut turn: Turn,
     ) -> Handled {
@@ -260,7 +266,8 @@ impl Runtime {
         in_member(&release, component, turn, |member, instance| {
             let handler = member.http(instance)?;
             if let Some(active) = &mut instance.store.data_mut().active {
-                let actor = request.caller.as_ref().map(auditing::actor);
+                let caller = request.caller.as_ref();
+                let actor = caller.map(|caller| auditing::actor(caller, credential));
                 active.actor = actor.map(Arc::new);
             }
             let response = handler.call_handle(&mut instance.store, request)?;

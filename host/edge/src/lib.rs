@@ -45,6 +45,6 @@ pub use peers::PeerAddress;
 pub use refusals::{Refusals, Refused};
 pub use revocations::Revocations;
 pub use server::{Accepting, Admitted, Listener, ServerLimits};
-pub use service::{Service, ServiceLimits};
+pub use service::{Credential, Service, ServiceLimits};
 pub use sources::Sources;
 pub use tokens::Tokens;

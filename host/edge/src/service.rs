@@ -522,6 +522,7 @@ impl Service {
                 request: request.clone(),
                 judged_by: Some(release),
                 is_audited,
+                credential: head.extensions.get().map(|Credential(name)| Arc::clone(name)),
             }),
             trace,
             Box::new(move |outcome| {
@@ -561,6 +562,11 @@ impl Service {
         TurnResult::Answered(response)
     }
 }
+
+/// The public name of the credential that an operator has shown, such as `token 5f0c1e9a77b2d340`: an extension of the
+/// request's head, for the audit log.
+#[derive(Clone, Debug)]
+pub struct Credential(pub Arc<str>);
 
 /// The operator who sent a request, as the listener has identified them. An extension of its head. The component may see
 /// other roles, so this one is asked about again when another release judges the request.

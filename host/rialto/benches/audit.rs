@@ -142,6 +142,7 @@ fn entry(place: u64) -> AuditEntry {
             kind: ActorKind::Component,
             name: "transfers".to_owned(),
             operator: String::new(),
+            credential: String::new(),
         },
         writer: "transfers".to_owned(),
         action: "transfer.committed".to_owned(),

@@ -31,6 +31,8 @@ pub struct Actor {
     pub person: Arc<str>,
     /// The operator whose token was used; empty for an action without a token.
     pub operator: Arc<str>,
+    /// The public name of the personal token or the session that was shown; empty for any other credential.
+    pub credential: Arc<str>,
 }
 
 impl Actor {
@@ -44,6 +46,7 @@ impl Actor {
             // Not an operator's name, because those have no blanks.
             person: format!("start by user {user}").into(),
             operator: "".into(),
+            credential: "".into(),
         }
     }
 }
@@ -53,6 +56,7 @@ impl From<&Caller> for Actor {
         Self {
             person: caller.person.clone(),
             operator: caller.name.clone(),
+            credential: caller.credential().into(),
         }
     }
 }
@@ -286,6 +290,7 @@ impl Audit {
                 } else {
                     who.operator.to_string()
                 },
+                credential: who.credential.to_string(),
             },
             writer: WRITER.to_owned(),
             action: audited.action.to_owned(),

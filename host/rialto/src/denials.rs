@@ -175,6 +175,7 @@ impl Minute {
             kind: denial.kind,
             name: source.clone(),
             operator: String::new(),
+            credential: String::new(),
         };
         let repeated = Repeated {
             further: 0,
@@ -209,6 +210,7 @@ impl Minute {
                 kind: ActorKind::Client,
                 name: OTHERS.to_owned(),
                 operator: String::new(),
+                credential: String::new(),
             };
             let all = counted.chain([(of_action.others, others, "host".to_owned())]);
             for (count, actor, writer) in all.filter(|(count, ..)| *count > 0) {

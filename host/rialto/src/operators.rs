@@ -94,6 +94,15 @@ impl Caller {
         self.roles.contains(&role)
     }
 
+    /// The public name of the personal token or the session that was shown; empty for a token in a file.
+    #[must_use]
+    pub fn credential(&self) -> String {
+        let expiring = self.shown.expiring();
+        expiring.map_or_else(String::new, |one| {
+            format!("{} {}", self.shown.kind(), one.id)
+        })
+    }
+
     /// Whether the operator's document names the caller. The holder of `operator.token` has no name there.
     #[must_use]
     pub fn is_named(&self) -> bool {

@@ -79,6 +79,7 @@ impl Guest {
                 kind: ActorKind::Component,
                 name: component.to_owned(),
                 operator: String::new(),
+                credential: String::new(),
             }),
             writer: component.to_owned(),
             action,
@@ -116,8 +117,8 @@ impl Guest {
     }
 }
 
-/// The actor of a request.
-pub(crate) fn actor(caller: &Caller) -> Actor {
+/// The actor of a request, with the credential that was shown.
+pub(crate) fn actor(caller: &Caller, credential: Option<&str>) -> Actor {
     Actor {
         kind: if is_operator(caller) {
             ActorKind::Operator
@@ -126,6 +127,7 @@ pub(crate) fn actor(caller: &Caller) -> Actor {
         },
         name: caller.name.clone(),
         operator: String::new(),
+        credential: credential.unwrap_or_default().to_owned(),
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn line(exported: &Exported) -> String {
         labelled(&mut extension, "cs2", "details", details);
     }
     labelled(&mut extension, "cs3", "trace", &entry.trace);
+    labelled(&mut extension, "cs6", "credential", &entry.actor.credential);
     if let Some(release) = entry.release {
         labelled(&mut extension, "cn1", "release", release);
     }
@@ -165,7 +166,7 @@ mod tests {
             ),
             (
                 examples::request(),
-                r#"approve-funds|approve funds|4|rt=1767225600124 externalId=8 act=approve-funds outcome=refused suser=anna cs4Label=actorKind cs4=operator cs5Label=operator cs5=anna-checks deviceFacility=office cs1Label=about cs1=POST /funds/1/approval requestMethod=POST request=/funds/1/approval cs2Label=details cs2={"operation":"approveFunds","status":403,"bodySha256":"ab"}"#,
+                r#"approve-funds|approve funds|4|rt=1767225600124 externalId=8 act=approve-funds outcome=refused suser=anna cs4Label=actorKind cs4=operator cs5Label=operator cs5=anna-checks deviceFacility=office cs1Label=about cs1=POST /funds/1/approval requestMethod=POST request=/funds/1/approval cs2Label=details cs2={"operation":"approveFunds","status":403,"bodySha256":"ab"} cs6Label=credential cs6=token 5f0c"#,
             ),
             (
                 examples::refused(),

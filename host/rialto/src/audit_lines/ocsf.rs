@@ -288,6 +288,12 @@ fn actor(entry: &Entry) -> Value {
     json!({ "user": user })
 }
 
+/// The personal token or the session that was shown.
+fn credential(entry: &Entry) -> Option<&str> {
+    let credential = entry.actor.credential.as_str();
+    (!credential.is_empty()).then_some(credential)
+}
+
 /// Where a request came from. The log has addresses only of those who are known by nothing else.
 fn endpoint(entry: &Entry) -> Value {
     let known = address(entry).filter(|text| text.parse::<IpAddr>().is_ok());
@@ -297,6 +303,7 @@ fn endpoint(entry: &Entry) -> Value {
 /// What the schema has no member for.
 fn unmapped(entry: &Entry) -> Map<String, Value> {
     let members = [
+        ("credential", credential(entry).map(Value::from)),
         ("release", entry.release.map(Value::from)),
         ("turn", entry.turn.map(Value::from)),
         ("details", entry.details.clone()),
@@ -335,6 +342,7 @@ mod tests {
             found["actor"]["user"],
             json!({ "name": "anna", "type_id": 1, "type": "User", "credential_uid": "anna-checks" })
         );
+        assert_eq!(found["unmapped"]["credential"], "token 5f0c");
         assert_eq!(
             (&found["status_id"], &found["severity_id"]),
             (&2.into(), &2.into())

@@ -16,7 +16,7 @@ pub(super) fn request() -> Exported {
     Exported::new(
         8,
         1_767_225_600_124,
-        r#"{"at":1767225600124,"actor":{"kind":"operator","name":"anna","operator":"anna-checks"},"writer":"office","action":"approve-funds","about":"POST /funds/1/approval","outcome":"refused","details":{"operation":"approveFunds","status":403,"bodySha256":"ab"}}"#,
+        r#"{"at":1767225600124,"actor":{"kind":"operator","name":"anna","operator":"anna-checks","credential":"token 5f0c"},"writer":"office","action":"approve-funds","about":"POST /funds/1/approval","outcome":"refused","details":{"operation":"approveFunds","status":403,"bodySha256":"ab"}}"#,
     )
 }
 

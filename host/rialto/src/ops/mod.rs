@@ -36,7 +36,7 @@ use hyper::body::Body as _;
 use rialto_components::denials::Denials as _;
 use rialto_edge::denied;
 use rialto_edge::pace::PacedBody;
-use rialto_edge::{Served, Service};
+use rialto_edge::{Credential, Served, Service};
 use rialto_manifest::operator::Role;
 use rialto_store_sqlite::Outcome;
 use rialto_telemetry::metrics::in_text_format;
@@ -234,6 +234,8 @@ pub async fn answer(
         // No component may see the token or the session.
         request.headers_mut().remove(header::AUTHORIZATION);
         cookies::hide(request.headers_mut());
+        let credential = Credential(caller.credential().into());
+        request.extensions_mut().insert(credential);
         let caller = Some(caller.to_component());
         let mut answer = service.answer(apis, request, caller).await;
         if shared.sign_in.is_some() {

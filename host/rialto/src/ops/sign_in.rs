@@ -165,6 +165,7 @@ async fn keep_refused(shared: &Arc<Shared>, bounded: &Bounded, who: &str, why: &
             // Not an operator's name, because those have no blanks.
             person: "nobody who is known".into(),
             operator: "".into(),
+            credential: "".into(),
         };
         let audited = AuditedAction::new("sign-in", &about);
         Ok(host.audit.note(&who, &audited, Outcome::Refused(why))?)

@@ -94,6 +94,7 @@ impl Sim<'_> {
                 request: Arc::new(request),
                 judged_by: None,
                 is_audited: true,
+                credential: None,
             }),
             trace,
             Box::new(move |outcome| {

@@ -1,8 +1,10 @@
 //! `rialto token`, and commands with a personal token from elsewhere.
 
 use std::path::Path;
+use std::time::Duration;
 
 use http::Method;
+use rialto_tests::waiting::until;
 use rialto_tests::{CliOutput, binaries};
 use serde_json::Value;
 
@@ -10,6 +12,9 @@ use super::Scene;
 use super::browser::Browser;
 use super::provider::Provider;
 use super::scheme;
+
+/// Longer than it takes until an entry is in the tables of the store.
+const SOON: Duration = Duration::from_secs(30);
 
 /// A command of somebody on another machine: in a folder without a scheme.
 fn elsewhere(folder: &Path, command: &[&str], variables: &[(&str, &str)]) -> CliOutput {
@@ -118,4 +123,26 @@ async fn commands_make_use_and_end_personal_tokens() {
         .unwrap();
     let entries = scene.audited("dead-letters-retry").await;
     assert_eq!(entries[0].0, "anna", "{entries:?}");
+    // The log that cannot be changed names the token too, for the host's API and for that of a component.
+    let deposit = ["funds", "deposit", "payerfsp", "USD", "5", "--reference", "B-1"];
+    let asked = elsewhere(folder.path(), &deposit, &variables);
+    asked.success().unwrap();
+    let shown = Value::from(format!("token {}", made.json()["id"].as_str().unwrap()));
+    let used = async |action: &str| {
+        let lines = scene.host.cli(&["audit", "export", "--format", "json"]);
+        let lines = lines.unwrap().success().unwrap();
+        let entries = lines.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["entry"].clone()
+        });
+        let mut of_action = entries.filter(|entry| entry["action"] == action);
+        of_action.next().map(|entry| entry["actor"].clone())
+    };
+    for action in ["dead-letters-retry", "manage-funds"] {
+        let actor = until(action, SOON, async || {
+            Ok(used(action).await.ok_or("it is not there".to_owned()))
+        });
+        let actor = actor.await.unwrap();
+        assert_eq!((&actor["name"], &actor["credential"]), (&"anna".into(), &shown));
+    }
 }
