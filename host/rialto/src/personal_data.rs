@@ -165,6 +165,7 @@ impl PersonalData for HostPeople {
             audit,
         } = left;
         let Some(named) = self.named(record, people) else {
+            turns::cut_path(record);
             return;
         };
         for receipt in receipts {

@@ -167,6 +167,28 @@ fn records_without_people_stay_as_they_are() {
     assert_eq!(entry_after, entry().to_string());
 }
 
+#[test]
+fn a_failed_request_that_has_not_said_its_subject_has_no_path() {
+    let scene = Scene::new();
+    let cut = |before: Record| {
+        let (after, ..) = scene.seal(&before, &[], ("{}", &entry()));
+        after.function.to_string()
+    };
+    let failed = || Ended::Failed("trap".into());
+    assert_eq!(cut(record(&[], vec![], failed())), "GET /parties");
+    for stays in [
+        record(&["transfer:1"], vec![], failed()),
+        record(&[], vec![], Ended::Executed),
+    ] {
+        assert_eq!(cut(stays), "GET /parties/MSISDN/4915");
+    }
+    let call = Record {
+        function: "call".into(),
+        ..record(&[], vec![], failed())
+    };
+    assert_eq!(cut(call), "call");
+}
+
 /// A person who is named beside the subjects counts as one among them.
 #[test]
 fn people_who_are_no_subjects_are_sealed_too() {

@@ -92,6 +92,19 @@ impl HostPeople {
     }
 }
 
+/// Leave the beginning of the path of a request that failed before it said what it was about. The rest may name somebody,
+/// and with which key is not known.
+pub(super) fn cut_path(record: &mut Record) {
+    let is_unknown = record.kind == Kind::Request && record.subjects.is_empty();
+    if !is_unknown || record.ended == Ended::Executed {
+        return;
+    }
+    if let Some((method, path)) = record.function.split_once(" /") {
+        let first = path.split('/').next().unwrap_or_default();
+        record.function = format!("{method} /{first}").into();
+    }
+}
+
 /// Leave the method of a request. Returns method and path.
 fn without_path(function: &mut Name) -> Name {
     let method = function.split(' ').next().unwrap_or_default().into();
