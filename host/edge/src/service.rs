@@ -522,7 +522,10 @@ impl Service {
                 request: request.clone(),
                 judged_by: Some(release),
                 is_audited,
-                credential: head.extensions.get().map(|Credential(name)| Arc::clone(name)),
+                credential: head
+                    .extensions
+                    .get()
+                    .map(|Credential(name)| Arc::clone(name)),
             }),
             trace,
             Box::new(move |outcome| {

@@ -364,6 +364,7 @@ impl World {
             request: Arc::new(request),
             judged_by,
             is_audited: true,
+            credential: None,
         });
         let submitted = self.engine.submit(
             "asker".into(),

@@ -124,7 +124,15 @@ async fn commands_make_use_and_end_personal_tokens() {
     let entries = scene.audited("dead-letters-retry").await;
     assert_eq!(entries[0].0, "anna", "{entries:?}");
     // The log that cannot be changed names the token too, for the host's API and for that of a component.
-    let deposit = ["funds", "deposit", "payerfsp", "USD", "5", "--reference", "B-1"];
+    let deposit = [
+        "funds",
+        "deposit",
+        "payerfsp",
+        "USD",
+        "5",
+        "--reference",
+        "B-1",
+    ];
     let asked = elsewhere(folder.path(), &deposit, &variables);
     asked.success().unwrap();
     let shown = Value::from(format!("token {}", made.json()["id"].as_str().unwrap()));
@@ -143,6 +151,9 @@ async fn commands_make_use_and_end_personal_tokens() {
             Ok(used(action).await.ok_or("it is not there".to_owned()))
         });
         let actor = actor.await.unwrap();
-        assert_eq!((&actor["name"], &actor["credential"]), (&"anna".into(), &shown));
+        assert_eq!(
+            (&actor["name"], &actor["credential"]),
+            (&"anna".into(), &shown)
+        );
     }
 }
