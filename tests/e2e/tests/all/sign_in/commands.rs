@@ -132,6 +132,8 @@ async fn commands_make_use_and_end_personal_tokens() {
         "5",
         "--reference",
         "B-1",
+        "--reason",
+        "wire of Monday",
     ];
     let asked = elsewhere(folder.path(), &deposit, &variables);
     asked.success().unwrap();
