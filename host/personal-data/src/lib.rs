@@ -1,7 +1,7 @@
 //! Crypto-shredding: records that name people are encrypted with keys of these people, and nobody can read them any
 //! more when a key of one of them was destroyed, in no backup and no archive either.
 //!
-//! A person is the subject of a turn, for example `party:MSISDN/123`. All keys come from one file ([`file`]), which a
+//! A person is the subject of a turn, for example `party:MSISDN/123`. All keys come from one file ([`mod@file`]), which a
 //! host keeps outside its store and its backups. A new person needs no write: the key is derived ([`tree`]). Records
 //! that are kept name the person by a pseudonym ([`pseudonym`]), which only the file can find.
 //!
@@ -11,7 +11,7 @@
 //! | [`sealed`] | the form of what is encrypted |
 //! | [`pseudonym`] | the names of people in records |
 //! | [`tree`] | the tree of keys: derive each of them, and forget one |
-//! | [`file`] | the file of keys |
+//! | [`mod@file`] | the file of keys |
 //!
 //! What records are, and which of their parts name people, is not known here.
 
