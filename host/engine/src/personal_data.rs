@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::engine::Shared;
 use crate::history::Record;
 use crate::ids::Name;
+use crate::limits;
 use crate::store::{AuditEntry, Receipt};
 use crate::turn::Staged;
 
@@ -36,9 +37,16 @@ impl Shared {
     /// A turn's record as it goes to the log. What names people is encrypted in it, and in the turn's receipts and entries.
     pub(crate) fn sealed(&self, mut record: Record, staged: &mut Staged) -> Arc<Record> {
         if let Some(personal_data) = &self.environment.personal_data {
+            let people = std::mem::take(&mut staged.people);
+            for person in &people {
+                let subjects = &mut record.subjects;
+                if subjects.len() < limits::SUBJECTS_PER_TURN_MAX && !subjects.contains(person) {
+                    subjects.push(person.clone());
+                }
+            }
             personal_data.seal(Left {
                 record: &mut record,
-                people: std::mem::take(&mut staged.people),
+                people,
                 receipts: &mut staged.receipts,
                 audit: &mut staged.audit,
             });

@@ -249,8 +249,8 @@ impl Turn {
         Ok(())
     }
 
-    /// Name a person, if subjects of this kind are people: the person is a subject as long as there is room, and the
-    /// turn's records are encrypted for the person in any case.
+    /// Name a person, if subjects of this kind are people: the turn's records are encrypted for the person, and the history
+    /// finds the turn by the person as long as it has room for subjects. What the turn causes does not inherit it.
     pub fn person(&mut self, subject: &str) -> Result<(), Interrupt> {
         let personal_data = self.shared.environment.personal_data.as_ref();
         if !personal_data.is_some_and(|data| data.is_person(subject)) {
@@ -262,7 +262,7 @@ impl Turn {
             self.budget.charge_staged([subject])?;
             people.push(subject.into());
         }
-        self.subject(subject)
+        Ok(())
     }
 
     /// Whether one more log line of the handler is kept. The number of dropped lines is logged when the turn
