@@ -263,6 +263,7 @@ impl Ledger {
         let mut entries: Vec<Entry> = Vec::new();
         for (component, document) in &found.found {
             if component == KEEPER && document.collection == ENTRIES {
+                // The ledger names no people, so its documents are never encrypted.
                 let body = document.document.get();
                 let entry = serde_json::from_str(body);
                 entries.push(entry.map_err(|source| LedgerError::Unreadable {

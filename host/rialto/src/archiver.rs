@@ -12,7 +12,7 @@ use rialto_components::runtime::Runtime;
 use rialto_engine::{Clock, Engine};
 use rialto_manifest::operator;
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::{AuditKeep, Keep};
+use rialto_store_sqlite::retention::{AuditKeep, DocumentCipher, Keep};
 
 use documents::Documents;
 
@@ -45,13 +45,14 @@ impl Archiver {
         components: (Engine, Arc<Runtime>),
         store: Arc<SqliteStore>,
         operator: &operator::OperatorFile,
-        folder: PathBuf,
+        (folder, cipher): (PathBuf, Arc<dyn DocumentCipher>),
     ) -> Self {
         let keep = &operator.store.keep;
         let periods = keep.documents.iter();
         let periods = periods.map(|(name, period)| (name.to_string(), period.millis()));
         let periods = periods.collect();
-        let documents = Documents::new(components, store.clone(), periods, folder.clone());
+        let documents =
+            Documents::new(components, store.clone(), periods, (folder.clone(), cipher));
         Self {
             store,
             keep: Keep {

@@ -25,6 +25,7 @@ use rialto_manifest::operator::{Audience, GRPC};
 use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
 use rialto_store_sqlite::SqliteStore;
+use rialto_store_sqlite::retention::{DocumentCipher, NoCipher};
 use rialto_telemetry::{Lines, Metrics, Spans};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
@@ -234,7 +235,11 @@ impl Host {
         start.goes_on()?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
         let components = (engine.clone(), runtime.clone());
-        let archiver = Archiver::new(components, store.clone(), operator, archives);
+        let cipher: Arc<dyn DocumentCipher> = match &people {
+            Some(people) => people.clone(),
+            None => Arc::new(NoCipher),
+        };
+        let archiver = Archiver::new(components, store.clone(), operator, (archives, cipher));
         let archiver = Arc::new(archiver);
         let disk = Arc::new(Disk::new(operator.store.free_min));
         metrics.add_collector(Box::new(StoreCollector {

@@ -5,12 +5,15 @@
 //! | the record of a turn (`turns`) | the path of a request, ids of documents and reminders, URLs, outcomes of requests, the reason of a failure | who ran, when and how long, calls, events, verdicts, statuses |
 //! | a receipt (`receipts`) | all of it | its subject, unless that is a person |
 //! | an entry of the audit log (`entries`) | note and details that name a person | all else, with a pseudonym for a person |
+//! | a document in an archive (`documents`) | all of it | collection, id, and the subject of its bundle |
 //!
 //! The keys are in a file outside the store ([`rialto_personal_data`]). The store remembers which file, and how often keys
 //! were destroyed in it; so an older copy of the file is refused (`opening`).
 
+mod documents;
 mod entries;
 mod opening;
+mod reader;
 mod receipts;
 #[cfg(test)]
 mod tests;
@@ -19,13 +22,15 @@ mod turns;
 use std::fmt;
 use std::sync::Arc;
 
+use data_encoding::BASE64;
 use rialto_engine::Name;
 use rialto_engine::history::Record;
 use rialto_engine::personal_data::{Left, PersonalData};
 use rialto_engine::store::{Receipt, StoreError};
-use rialto_personal_data::{FileId, KeysError, Leaf, People};
+use rialto_personal_data::{FileId, KeysError, Leaf, Opened, People};
 use rialto_store_sqlite::{PeopleKeys, SqliteStore};
 
+pub use reader::Reader;
 pub use receipts::OpenedReceipt;
 
 /// What stands in place of what could not be encrypted.
@@ -118,6 +123,12 @@ impl HostPeople {
         Ok(shredded.into_iter().map(|one| one.pseudonym).collect())
     }
 
+    /// An entry of the audit log as people read it; none if nothing in it is encrypted, or its keys are not there.
+    #[must_use]
+    pub fn open_entry(&self, body: &str) -> Option<String> {
+        entries::open(&self.people, body)
+    }
+
     /// Note in the store which file has the keys, and how often keys in it were destroyed. The store must be recovered.
     ///
     /// # Errors
@@ -149,6 +160,15 @@ impl HostPeople {
             );
         }
         sealed
+    }
+}
+
+/// What was encrypted as a text, from its Base64; none if its keys are not there.
+fn opened_text(people: &People, kind: &str, sealed: &str) -> Option<String> {
+    let sealed = BASE64.decode(sealed.as_bytes()).ok()?;
+    match people.unseal(kind, &sealed) {
+        Opened::Plain(plain) => String::from_utf8(plain).ok(),
+        Opened::Shredded(_) | Opened::Damaged => None,
     }
 }
 
@@ -191,14 +211,14 @@ pub trait Readable {
 impl Readable for Option<Arc<HostPeople>> {
     fn readable(&self, record: Record) -> Record {
         match self {
-            Some(people) => people.open_record(record),
+            Some(people) => turns::open(&people.people, record),
             None => record,
         }
     }
 
     fn readable_receipt(&self, receipt: Receipt) -> OpenedReceipt {
         match self {
-            Some(people) => people.open_receipt(receipt),
+            Some(people) => receipts::open(&people.people, receipt),
             None => OpenedReceipt::plain(receipt),
         }
     }

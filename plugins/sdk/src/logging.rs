@@ -21,7 +21,13 @@ pub fn subject(kind: &str, id: &str) {
 /// Names a party whom the turn's steps, receipts or entries name. If parties are people for the operator, the turn's records
 /// are encrypted for the party; otherwise nothing happens. The subject of a turn need not be named.
 pub fn party(party: &PartyId) {
-    host::person(&text("party", &path_spelt_once(&party_path(party))));
+    host::person(&party_subject(party));
+}
+
+/// The subject of a party, for example `party:MSISDN/1234`.
+#[must_use]
+pub fn party_subject(party: &PartyId) -> String {
+    text("party", &path_spelt_once(&party_path(party)))
 }
 
 /// Names a subject who may be a person for the operator, as [`party`] does.

@@ -6,7 +6,7 @@ use rialto_engine::Timestamp;
 use rialto_engine::store::{Collection, DocumentWrite, Group, Store as _};
 use rialto_engine::{CollectionId, Lsn};
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::Bundle;
+use rialto_store_sqlite::retention::{Bundle, NoCipher};
 
 use super::{ACCOUNTS, ENTRIES, OWES, PAGES, RESERVATIONS, Scene, UNSETTLED, add, transfer};
 use crate::Ledger;
@@ -113,12 +113,13 @@ impl Kept {
                     .into_iter()
                     .chain(entries)
                     .collect(),
+                people: Vec::new(),
             }
         };
         let bundles: Vec<Bundle> = ids.iter().map(bundle).collect();
         let of = (KEEPER, "transfers", 0);
         let (store, folder) = (self.store(), self.archives());
-        let written = store.archive_documents(of, &bundles, &folder, Timestamp(9));
+        let written = store.archive_documents(of, &bundles, (&folder, &NoCipher), Timestamp(9));
         let (archive, taken) = written.unwrap().unwrap();
         assert_eq!(taken.len(), ids.len());
         store.documents_taken_out(&archive).unwrap();

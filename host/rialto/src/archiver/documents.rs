@@ -12,7 +12,7 @@ use rialto_components::release::Release;
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{CollectionId, Engine, Name, Timestamp, Trace};
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::{Archive, ArchivedBundle, Bundle};
+use rialto_store_sqlite::retention::{Archive, ArchivedBundle, Bundle, DocumentCipher};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -34,6 +34,7 @@ pub struct Documents {
     /// Periods in milliseconds, by the names that components have for their documents.
     keep: BTreeMap<String, u64>,
     folder: PathBuf,
+    cipher: Arc<dyn DocumentCipher>,
     /// Segments with unfinished documents, and when they are asked for again.
     later: Mutex<HashMap<(Name, String, u32), Later>>,
     /// The release for which unknown names of `keep` were logged.
@@ -69,6 +70,7 @@ struct FinishedSubject {
     subject: String,
     at: u64,
     documents: Vec<Key>,
+    people: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +86,7 @@ impl From<FinishedSubject> for Bundle {
             subject: over.subject,
             at: over.at,
             documents: documents.map(|key| (key.collection, key.id)).collect(),
+            people: over.people,
         }
     }
 }
@@ -104,7 +107,7 @@ impl Documents {
         (engine, runtime): (Engine, Arc<Runtime>),
         store: Arc<SqliteStore>,
         keep: BTreeMap<String, u64>,
-        folder: PathBuf,
+        (folder, cipher): (PathBuf, Arc<dyn DocumentCipher>),
     ) -> Self {
         Self {
             engine,
@@ -112,6 +115,7 @@ impl Documents {
             store,
             keep,
             folder,
+            cipher,
             later: Mutex::default(),
             told: Mutex::default(),
             waiting: Mutex::default(),
@@ -182,7 +186,9 @@ impl Documents {
         archive: &Archive,
         is_enough: &dyn Fn() -> bool,
     ) -> anyhow::Result<()> {
-        let (head, taken) = self.store.archived_documents(&self.folder, archive)?;
+        let (head, taken) = self
+            .store
+            .archived_documents((&self.folder, &*self.cipher), archive)?;
         let (Some(component), Some(kept)) = (&head.component, &head.kept) else {
             anyhow::bail!("{} does not say whose documents it has", archive.file);
         };
@@ -308,9 +314,8 @@ impl Documents {
     ) -> anyhow::Result<()> {
         let bundles: Vec<Bundle> = over.into_iter().map(Bundle::from).collect();
         let of = (&**target.component, target.kept, segment);
-        let archived = self
-            .store
-            .archive_documents(of, &bundles, &self.folder, now)?;
+        let place = (&*self.folder, &*self.cipher);
+        let archived = self.store.archive_documents(of, &bundles, place, now)?;
         let Some((archive, taken)) = archived else {
             return Ok(());
         };

@@ -4,14 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use rialto_archive::{Reader, Verified, verify};
+use rialto_archive::{Verified, verify};
 use rialto_store_sqlite::Snapshot;
 use rialto_store_sqlite::retention::Archive as Named;
 use serde_json::json;
 
-use super::folders_of;
+use super::{folders_of, operator_of};
 use crate::ops::ShownArchive;
 use crate::out;
+use crate::personal_data::Reader;
 use crate::words;
 
 /// List, show or verify the archives of a store.
@@ -44,7 +45,7 @@ enum Verb {
         json: bool,
     },
     /// Print the archived items about a subject, such as transfer:7c23e80c-…, as one JSON object per line, the oldest
-    /// archive first
+    /// archive first. What is encrypted for people is decrypted, if rialto.toml names the file of their keys
     Show {
         /// The subject.
         subject: String,
@@ -80,7 +81,7 @@ impl Archive {
             }
             Verb::Show { subject } => {
                 let (archives, folder) = self.archives()?;
-                show(&archives, &folder, subject)
+                show(&archives, &folder, subject, self.reader()?.as_ref())
             }
             Verb::Verify { files, json } if !files.is_empty() => {
                 let checked = files.iter().map(|file| Ok(checked(file, None)));
@@ -97,6 +98,14 @@ impl Archive {
         }
     }
 
+    /// The keys of people, if the scheme is there and names them.
+    fn reader(&self) -> anyhow::Result<Option<Reader>> {
+        if self.state.is_some() && !self.at.join("rialto.toml").is_file() {
+            return Ok(None);
+        }
+        Reader::open(&operator_of(&self.at)?, &self.at)
+    }
+
     /// The archives of the store, and the folder of their files.
     fn archives(&self) -> anyhow::Result<(Vec<Named>, PathBuf)> {
         let (store, folder) = folders_of(&self.at, self.state.as_deref())?;
@@ -107,7 +116,14 @@ impl Archive {
 }
 
 /// Prints the items about a subject.
-fn show(archives: &[Named], folder: &Path, subject: &str) -> anyhow::Result<u8> {
+fn show(
+    archives: &[Named],
+    folder: &Path,
+    subject: &str,
+    reader: Option<&Reader>,
+) -> anyhow::Result<u8> {
+    let alone = || vec![subject.to_owned()];
+    let subjects = reader.map_or_else(alone, |reader| reader.subjects(subject));
     let mut is_found = false;
     for archive in archives {
         let path = folder.join(&archive.file);
@@ -118,9 +134,15 @@ fn show(archives: &[Named], folder: &Path, subject: &str) -> anyhow::Result<u8> 
             ));
             continue;
         }
-        for line in Reader::open(&path)?.about(subject)? {
-            is_found = true;
-            out::line(line)?;
+        let mut items = rialto_archive::Reader::open(&path)?;
+        for subject in &subjects {
+            for line in items.about(subject)? {
+                is_found = true;
+                out::line(match reader {
+                    Some(reader) => reader.shown(line),
+                    None => line,
+                })?;
+            }
         }
     }
     if !is_found {

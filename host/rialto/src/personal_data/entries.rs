@@ -7,10 +7,11 @@ use data_encoding::BASE64;
 use percent_encoding::percent_decode_str;
 use rialto_audit::Entry;
 use rialto_engine::store::AuditEntry;
+use rialto_personal_data::People;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{HostPeople, Named, TAKEN_AWAY};
+use super::{HostPeople, Named, TAKEN_AWAY, opened_text};
 
 /// What is encrypted is of an entry.
 const KIND: &str = "entry";
@@ -62,26 +63,25 @@ impl HostPeople {
             stored.body = body.into();
         }
     }
+}
 
-    /// An entry as people read it; none if nothing in it is encrypted, or its keys are not there.
-    #[must_use]
-    pub fn open_entry(&self, body: &str) -> Option<String> {
-        if !body.contains("\"sealed\":") {
-            return None;
-        }
-        let mut entry: Entry = serde_json::from_str(body).ok()?;
-        let hidden = self.opened_text(KIND, &entry.sealed)?;
-        let hidden: Hidden = serde_json::from_str(&hidden).ok()?;
-        entry.sealed.clear();
-        if !hidden.about.is_empty() {
-            entry.about = hidden.about;
-        }
-        if !hidden.note.is_empty() {
-            entry.note = hidden.note;
-        }
-        entry.details = hidden.details.or(entry.details);
-        serde_json::to_string(&entry).ok()
+/// An entry as people read it; none if nothing in it is encrypted, or its keys are not there.
+pub(super) fn open(people: &People, body: &str) -> Option<String> {
+    if !body.contains("\"sealed\":") {
+        return None;
     }
+    let mut entry: Entry = serde_json::from_str(body).ok()?;
+    let hidden = opened_text(people, KIND, &entry.sealed)?;
+    let hidden: Hidden = serde_json::from_str(&hidden).ok()?;
+    entry.sealed.clear();
+    if !hidden.about.is_empty() {
+        entry.about = hidden.about;
+    }
+    if !hidden.note.is_empty() {
+        entry.note = hidden.note;
+    }
+    entry.details = hidden.details.or(entry.details);
+    serde_json::to_string(&entry).ok()
 }
 
 impl Named {

@@ -2,10 +2,10 @@
 
 use data_encoding::BASE64;
 use rialto_engine::store::Receipt;
-use rialto_personal_data::Opened;
+use rialto_personal_data::People;
 use serde::{Deserialize, Serialize};
 
-use super::{HostPeople, Named, TAKEN_AWAY};
+use super::{HostPeople, Named, TAKEN_AWAY, opened_text};
 
 /// What is encrypted is a receipt.
 const KIND: &str = "receipt";
@@ -48,36 +48,28 @@ impl HostPeople {
             receipt.subject = pseudonym.into();
         }
     }
+}
 
-    pub(super) fn open_receipt(&self, receipt: Receipt) -> OpenedReceipt {
-        let Some(SealedBody { sealed }) = sealed_body(&receipt.body) else {
-            return OpenedReceipt {
-                receipt,
-                is_readable: true,
-            };
+/// A receipt, with its body decrypted if its keys are there.
+pub(super) fn open(people: &People, receipt: Receipt) -> OpenedReceipt {
+    let Some(SealedBody { sealed }) = sealed_body(&receipt.body) else {
+        return OpenedReceipt {
+            receipt,
+            is_readable: true,
         };
-        match self.opened_text(KIND, &sealed) {
-            Some(body) => OpenedReceipt {
-                receipt: Receipt {
-                    body: body.into(),
-                    ..receipt
-                },
-                is_readable: true,
+    };
+    match opened_text(people, KIND, &sealed) {
+        Some(body) => OpenedReceipt {
+            receipt: Receipt {
+                body: body.into(),
+                ..receipt
             },
-            None => OpenedReceipt {
-                receipt,
-                is_readable: false,
-            },
-        }
-    }
-
-    /// What was encrypted as a text, from its Base64.
-    pub(super) fn opened_text(&self, kind: &str, sealed: &str) -> Option<String> {
-        let sealed = BASE64.decode(sealed.as_bytes()).ok()?;
-        match self.people.unseal(kind, &sealed) {
-            Opened::Plain(plain) => String::from_utf8(plain).ok(),
-            Opened::Shredded(_) | Opened::Damaged => None,
-        }
+            is_readable: true,
+        },
+        None => OpenedReceipt {
+            receipt,
+            is_readable: false,
+        },
     }
 }
 

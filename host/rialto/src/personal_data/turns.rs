@@ -4,7 +4,7 @@
 use data_encoding::BASE64;
 use rialto_engine::Name;
 use rialto_engine::history::{Ended, Kind, Record, Step};
-use rialto_personal_data::Opened;
+use rialto_personal_data::{Opened, People};
 use serde::{Deserialize, Serialize};
 
 use super::{HostPeople, Named, TAKEN_AWAY};
@@ -52,43 +52,43 @@ impl HostPeople {
         }
         hidden
     }
+}
 
-    /// The record with what is encrypted in it, if its keys are there.
-    pub(super) fn open_record(&self, mut record: Record) -> Record {
-        let Some(Step::Sealed { content, .. }) = record.steps.last() else {
-            return record;
-        };
-        let Some(hidden) = self.opened(content) else {
-            return record;
-        };
-        record.steps.pop();
-        if let Some(function) = hidden.function {
-            record.function = function;
-        }
-        for (place, subject) in hidden.subjects {
-            if let Some(pseudonym) = record.subjects.get_mut(place as usize) {
-                *pseudonym = subject;
-            }
-        }
-        // In their order, so each one's place is there when it comes.
-        for (place, step) in hidden.steps {
-            let place = (place as usize).min(record.steps.len());
-            record.steps.insert(place, step);
-        }
-        if let (Some(why), Ended::Failed(reason) | Ended::Parked(reason)) =
-            (hidden.reason, &mut record.ended)
-        {
-            *reason = why;
-        }
-        record
+/// The record with what is encrypted in it, if its keys are there.
+pub(super) fn open(people: &People, mut record: Record) -> Record {
+    let Some(Step::Sealed { content, .. }) = record.steps.last() else {
+        return record;
+    };
+    let Some(hidden) = hidden(people, content) else {
+        return record;
+    };
+    record.steps.pop();
+    if let Some(function) = hidden.function {
+        record.function = function;
     }
-
-    fn opened(&self, content: &str) -> Option<Hidden> {
-        let sealed = BASE64.decode(content.as_bytes()).ok()?;
-        match self.people.unseal(KIND, &sealed) {
-            Opened::Plain(plain) => postcard::from_bytes(&plain).ok(),
-            Opened::Shredded(_) | Opened::Damaged => None,
+    for (place, subject) in hidden.subjects {
+        if let Some(pseudonym) = record.subjects.get_mut(place as usize) {
+            *pseudonym = subject;
         }
+    }
+    // In their order, so each one's place is there when it comes.
+    for (place, step) in hidden.steps {
+        let place = (place as usize).min(record.steps.len());
+        record.steps.insert(place, step);
+    }
+    if let (Some(why), Ended::Failed(reason) | Ended::Parked(reason)) =
+        (hidden.reason, &mut record.ended)
+    {
+        *reason = why;
+    }
+    record
+}
+
+fn hidden(people: &People, content: &str) -> Option<Hidden> {
+    let sealed = BASE64.decode(content.as_bytes()).ok()?;
+    match people.unseal(KIND, &sealed) {
+        Opened::Plain(plain) => postcard::from_bytes(&plain).ok(),
+        Opened::Shredded(_) | Opened::Damaged => None,
     }
 }
 

@@ -31,6 +31,41 @@ pub struct Bundle {
     pub at: u64,
     /// Their collections and ids.
     pub documents: Vec<(String, String)>,
+    /// The subjects of parties that they name.
+    pub people: Vec<String>,
+}
+
+/// How an archive has a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sealing {
+    /// As it is: it names no people whose data is encrypted.
+    Plain,
+    /// Encrypted, in Base64.
+    Encrypted(String),
+    /// It must be encrypted, and cannot be at this moment.
+    NotNow,
+}
+
+/// Encrypts documents in archives for the people whom they name.
+pub trait DocumentCipher: Send + Sync {
+    /// Encrypt a document that names these parties.
+    fn seal(&self, people: &[String], document: &str) -> Sealing;
+    /// Decrypt; none if that is not possible (any more).
+    fn open(&self, sealed: &str) -> Option<String>;
+}
+
+/// Encrypts nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoCipher;
+
+impl DocumentCipher for NoCipher {
+    fn seal(&self, _: &[String], _: &str) -> Sealing {
+        Sealing::Plain
+    }
+
+    fn open(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A bundle that is in an archive.
@@ -39,7 +74,7 @@ pub struct ArchivedBundle {
     /// The subject of the documents.
     pub subject: String,
     /// Their collections, ids, and the SHA-256 of their bodies in hexadecimal digits.
-    pub documents: Vec<(String, String, String)>,
+    pub documents: Vec<ArchivedKey>,
 }
 
 /// A document as an archive has it.
@@ -55,16 +90,32 @@ pub struct ArchivedDocument {
     pub collection: String,
     /// Its id.
     pub id: String,
-    /// Its body: JSON.
+    /// Whether it is encrypted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sealed: bool,
+    /// Its body: JSON; of an encrypted one a string, in Base64.
     pub document: Box<RawValue>,
 }
 
 impl ArchivedDocument {
-    fn key(&self) -> (String, String, String) {
-        let digest = digest(self.document.get());
-        (self.collection.clone(), self.id.clone(), digest)
+    /// Its body, decrypted; none if that is not possible (any more).
+    #[must_use]
+    pub fn body(&self, cipher: &dyn DocumentCipher) -> Option<String> {
+        if !self.sealed {
+            return Some(self.document.get().to_owned());
+        }
+        let sealed: String = serde_json::from_str(self.document.get()).ok()?;
+        cipher.open(&sealed)
+    }
+
+    fn key(&self, cipher: &dyn DocumentCipher) -> Option<ArchivedKey> {
+        let body = self.body(cipher)?;
+        Some((self.collection.clone(), self.id.clone(), digest(&body)))
     }
 }
+
+/// The collection, the id, and the SHA-256 of the body in hexadecimal digits.
+type ArchivedKey = (String, String, String);
 
 fn digest(body: &str) -> String {
     let digest = Sha256::digest(body.as_bytes());
@@ -157,8 +208,8 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// Write documents of a component to an archive file. Bundles with a missing document are left out. Returns
-    /// none if no bundle is left. The documents stay in the tables.
+    /// Write documents of a component to an archive file. Bundles with a missing document, or one that cannot be
+    /// encrypted now, are left out. Returns none if no bundle is left. The documents stay in the tables.
     ///
     /// # Errors
     /// When the store cannot be read or the folder cannot be used.
@@ -166,7 +217,7 @@ impl SqliteStore {
         &self,
         (component, kept, segment): (&str, &str, u32),
         bundles: &[Bundle],
-        folder: &Path,
+        (folder, cipher): (&Path, &dyn DocumentCipher),
         now: Timestamp,
     ) -> Result<Option<(Archive, Vec<ArchivedBundle>)>, RetentionError> {
         let inner = &*self.inner;
@@ -182,15 +233,20 @@ impl SqliteStore {
         let written = inner.write_file(&head, earlier, folder, |out| {
             for bundle in bundles {
                 let number = taken.len() as u64;
-                let Some(documents) = self.bodies(&collections, bundle, number)? else {
+                let Some(mut documents) = self.bodies(&collections, bundle, number)? else {
                     continue;
                 };
+                let keys = documents.iter().filter_map(|one| one.key(&NoCipher));
+                let keys = keys.collect();
+                if !seal(&mut documents, &bundle.people, cipher)? {
+                    continue;
+                }
                 for document in &documents {
                     out.item(document, &[&bundle.subject], bundle.at)?;
                 }
                 taken.push(ArchivedBundle {
                     subject: bundle.subject.clone(),
-                    documents: documents.iter().map(ArchivedDocument::key).collect(),
+                    documents: keys,
                 });
             }
             Ok(!taken.is_empty())
@@ -234,6 +290,7 @@ impl SqliteStore {
                 bundle: number,
                 collection: collection.clone(),
                 id: id.clone(),
+                sealed: false,
                 document: document.map_err(|error| unreadable("a document", error))?,
             });
         }
@@ -250,13 +307,13 @@ impl SqliteStore {
         Ok(archives)
     }
 
-    /// The contents and the head of an archive of documents.
+    /// The contents and the head of an archive of documents. Bundles that cannot be decrypted any more are left out.
     ///
     /// # Errors
     /// When the file is not what was written.
     pub fn archived_documents(
         &self,
-        folder: &Path,
+        (folder, cipher): (&Path, &dyn DocumentCipher),
         archive: &Archive,
     ) -> Result<(Head, Vec<ArchivedBundle>), RetentionError> {
         let path = folder.join(&archive.file);
@@ -267,7 +324,7 @@ impl SqliteStore {
                 return Err(RetentionError::Lost { path, sha256 });
             }
         };
-        let taken = taken(&path, &verified.head)?;
+        let taken = taken(&path, cipher)?;
         Ok((verified.head, taken))
     }
 
@@ -362,29 +419,58 @@ pub fn visit_archived_documents<E: From<RetentionError>>(
     Ok(looked)
 }
 
+/// Encrypt documents that name these parties. Returns whether that was possible.
+fn seal(
+    documents: &mut [ArchivedDocument],
+    people: &[String],
+    cipher: &dyn DocumentCipher,
+) -> Result<bool, StoreError> {
+    for document in documents {
+        match cipher.seal(people, document.document.get()) {
+            Sealing::Plain => {}
+            Sealing::NotNow => return Ok(false),
+            Sealing::Encrypted(text) => {
+                let text = serde_json::value::to_raw_value(&text);
+                document.document = text.map_err(|error| unreadable("a document", error))?;
+                document.sealed = true;
+            }
+        }
+    }
+    Ok(true)
+}
+
 /// The bundles of an archive. The documents of a bundle are consecutive.
-fn taken(path: &Path, head: &Head) -> Result<Vec<ArchivedBundle>, RetentionError> {
+fn taken(path: &Path, cipher: &dyn DocumentCipher) -> Result<Vec<ArchivedBundle>, RetentionError> {
     let mut bundles: Vec<ArchivedBundle> = Vec::new();
     let mut last_number = None;
+    let mut unreadable = 0;
     rialto_archive::lines::<RetentionError>(path, &mut |line| {
         // Only items have a document: not the head, the index and the tail.
         let Ok(item) = serde_json::from_str::<ArchivedDocument>(line) else {
             return Ok(());
         };
+        // The documents of a bundle are encrypted for the same people.
+        let Some(key) = item.key(cipher) else {
+            unreadable += 1;
+            return Ok(());
+        };
         let [subject] = &item.about;
         let is_more_of_it = last_number.replace(item.bundle) == Some(item.bundle);
         match bundles.last_mut().filter(|_| is_more_of_it) {
-            Some(last) => last.documents.push(item.key()),
+            Some(last) => last.documents.push(key),
             None => bundles.push(ArchivedBundle {
                 subject: subject.clone(),
-                documents: vec![item.key()],
+                documents: vec![key],
             }),
         }
         Ok(())
     })?;
-    assert!(
-        !bundles.is_empty(),
-        "an archive of {head:?} without a bundle was named"
-    );
+    if unreadable > 0 {
+        tracing::warn!(
+            path = %path.display(),
+            documents = unreadable,
+            "archived documents cannot be decrypted any more; those that are still in the store are archived again"
+        );
+    }
     Ok(bundles)
 }

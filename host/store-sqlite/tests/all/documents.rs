@@ -1,10 +1,13 @@
 //! Archives of documents: a file has exactly the archived documents, also after a crash.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
-use rialto_store_sqlite::retention::{ArchivedBundle, Bundle, RetentionError, documents_about};
+use rialto_store_sqlite::retention::{
+    ArchivedBundle, Bundle, DocumentCipher, NoCipher, RetentionError, Sealing, documents_about,
+};
 use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -43,6 +46,7 @@ fn bundle(subject: &str, ids: &[&str]) -> Bundle {
         subject: subject.to_owned(),
         at: 7,
         documents: ids.iter().map(document).collect(),
+        people: Vec::new(),
     }
 }
 
@@ -70,7 +74,9 @@ fn bundles_to_remove_are_read_from_the_archive() {
         bundle("transfer:u", &["d5", "nothing"]),
     ];
     let of = (OF.0, "things", 0);
-    let archived = store.archive_documents(of, &bundles, &folder, NOW).unwrap();
+    let archived = store
+        .archive_documents(of, &bundles, (&folder, &NoCipher), NOW)
+        .unwrap();
     let (archive, taken) = archived.unwrap();
     assert_eq!(ids(&taken), [vec!["d1"], vec!["d2"], vec!["d3", "d4"]]);
     assert_eq!(
@@ -80,7 +86,9 @@ fn bundles_to_remove_are_read_from_the_archive() {
     // As after a crash.
     let left = store.documents_to_take_out().unwrap();
     assert_eq!(left, std::slice::from_ref(&archive));
-    let (head, again) = store.archived_documents(&folder, &archive).unwrap();
+    let (head, again) = store
+        .archived_documents((&folder, &NoCipher), &archive)
+        .unwrap();
     assert_eq!(again, taken);
     assert_eq!(head.component.as_deref(), Some(OF.0));
     assert_eq!(head.kept.as_deref(), Some("things"));
@@ -90,13 +98,15 @@ fn bundles_to_remove_are_read_from_the_archive() {
     let none = [bundle("transfer:u", &["nothing"])];
     assert!(
         store
-            .archive_documents(of, &none, &folder, NOW)
+            .archive_documents(of, &none, (&folder, &NoCipher), NOW)
             .unwrap()
             .is_none()
     );
     // Another one of the same segment has a name of its own.
     let more = [bundle("transfer:t", &["d3"])];
-    let archived = store.archive_documents(of, &more, &folder, NOW).unwrap();
+    let archived = store
+        .archive_documents(of, &more, (&folder, &NoCipher), NOW)
+        .unwrap();
     let (second, _) = archived.unwrap();
     assert_eq!(
         second.file,
@@ -111,8 +121,76 @@ fn bundles_to_remove_are_read_from_the_archive() {
     assert_eq!(found, [(OF.0, "d3"), (OF.0, "d4"), (OF.0, "d3")]);
     // Without its file nothing more can be taken out.
     std::fs::remove_file(folder.join(&second.file)).unwrap();
-    let lost = store.archived_documents(&folder, &second);
+    let lost = store.archived_documents((&folder, &NoCipher), &second);
     assert!(matches!(lost, Err(RetentionError::Lost { .. })), "{lost:?}");
+}
+
+/// Has a key for each person, which can be destroyed.
+#[derive(Default)]
+struct Cipher {
+    destroyed: AtomicBool,
+}
+
+impl DocumentCipher for Cipher {
+    fn seal(&self, people: &[String], document: &str) -> Sealing {
+        match people {
+            [] => Sealing::Plain,
+            [one] if one == "busy" => Sealing::NotNow,
+            _ => Sealing::Encrypted(document.chars().rev().collect()),
+        }
+    }
+
+    fn open(&self, sealed: &str) -> Option<String> {
+        let is_there = !self.destroyed.load(Ordering::Relaxed);
+        is_there.then(|| sealed.chars().rev().collect())
+    }
+}
+
+#[test]
+fn documents_that_name_people_are_encrypted() {
+    let outer = rialto_files::temporary_folder().unwrap();
+    let folder = outer.path().join("archives");
+    let store = filled(&outer.path().join("state"));
+    let of_people = |subject, ids: &[&str], people: &[&str]| Bundle {
+        people: people.iter().map(|name| (*name).to_owned()).collect(),
+        ..bundle(subject, ids)
+    };
+    let bundles = [
+        of_people("quote:a", &["d1", "d2"], &["anna"]),
+        of_people("quote:b", &["d3"], &["busy"]),
+        bundle("transfer:t", &["d4"]),
+    ];
+    let cipher = Cipher::default();
+    let place = (&*folder, &cipher as &dyn DocumentCipher);
+    let archived = store.archive_documents((OF.0, "things", 0), &bundles, place, NOW);
+    let (archive, taken) = archived.unwrap().unwrap();
+    // The one that cannot be encrypted now stays.
+    assert_eq!(ids(&taken), [vec!["d1", "d2"], vec!["d4"]]);
+    let mut text = String::new();
+    rialto_archive::lines::<RetentionError>(&folder.join(&archive.file), &mut |line| {
+        text.push_str(line);
+        Ok(())
+    })
+    .unwrap();
+    assert!(text.contains(r#"{"n":4}"#), "{text}");
+    assert!(
+        !text.contains(r#"{"n":1}"#) && !text.contains(r#"{"n":2}"#),
+        "{text}"
+    );
+    // After a crash: the digests are of what the component has.
+    let (_, again) = store.archived_documents(place, &archive).unwrap();
+    assert_eq!(again, taken);
+    let archives = store.archives().unwrap();
+    let found = documents_about(&archives, &folder, "quote:a")
+        .unwrap()
+        .found;
+    let bodies: Vec<Option<String>> = found.iter().map(|(_, one)| one.body(&cipher)).collect();
+    assert_eq!(bodies, [1, 2].map(|n| Some(format!(r#"{{"n":{n}}}"#))));
+    // With a destroyed key nothing can be compared, so nothing is removed.
+    cipher.destroyed.store(true, Ordering::Relaxed);
+    let (_, rest) = store.archived_documents(place, &archive).unwrap();
+    assert_eq!(ids(&rest), [vec!["d4"]]);
+    assert_eq!(found[0].1.body(&cipher), None);
 }
 
 #[test]
@@ -139,7 +217,7 @@ fn a_name_outside_the_folder_is_no_archive() {
     let store = filled(&state);
     let bundles = [bundle("transfer:t", &["d1"])];
     store
-        .archive_documents((OF.0, "things", 0), &bundles, &folder, NOW)
+        .archive_documents((OF.0, "things", 0), &bundles, (&folder, &NoCipher), NOW)
         .unwrap();
     drop(store);
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -102,6 +102,7 @@ fn transfer(store: &mut impl Store, id: &str, before: u64) -> Found {
             .into_iter()
             .chain(entries)
             .collect(),
+        people: Vec::new(),
     })
 }
 
@@ -181,6 +182,7 @@ fn page(store: &mut impl Store, id: &str, before: u64) -> Found {
         subject: format!("account:{account}"),
         at: page.latest,
         documents: vec![key(OF_PAGES, id)],
+        people: Vec::new(),
     })
 }
 

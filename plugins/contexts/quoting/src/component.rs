@@ -1,7 +1,9 @@
 //! The exports, and the host's surroundings.
 
 use crate::bindings::exports::rialto::fsp_interop_api::*;
-use crate::bindings::exports::rialto::host::{configuration_schema, settings_handler};
+use crate::bindings::exports::rialto::host::{
+    configuration_schema, retention_handler, settings_handler,
+};
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::exports::rialto::quoting::get_agreement;
 use crate::bindings::rialto::account_lookup::get_party_fsp::get_party_fsp;
@@ -11,19 +13,17 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participant_q
 use crate::bindings::rialto::quoting as events;
 use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::Quote;
+use crate::retention::{AGREEMENTS, QUOTES};
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
-use crate::terms::Agreement;
-use crate::{query, reject, reports, request, response};
+use crate::terms::{Agreement, AgreementDocument};
+use crate::{query, reject, reports, request, response, retention};
 use rialto_sdk::bindings::rialto::common::types::{CallbackReport, PartyId};
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
-use rialto_sdk::documents::Collection;
+use rialto_sdk::documents::HostStore;
 use rialto_sdk::logging::{self, Level, subject};
 use rialto_sdk::scheme::settings;
-
-const QUOTES: Collection<Quote> = Collection::new("quotes");
-const AGREEMENTS: Collection<Agreement> = Collection::new("agreements");
 
 struct Host;
 
@@ -48,12 +48,13 @@ impl Surroundings for Host {
         QUOTES.put(&quote.quote_id, quote);
     }
 
-    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
+    fn agreement(&mut self, condition: &str) -> Option<AgreementDocument> {
         AGREEMENTS.get_for_update(condition)
     }
 
-    fn put_agreement(&mut self, agreement: &Agreement) {
-        AGREEMENTS.put(&agreement.response.condition, agreement);
+    fn put_agreement(&mut self, agreement: Agreement) {
+        let condition = agreement.response.condition.clone();
+        AGREEMENTS.put(&condition, &AgreementDocument::from(agreement));
     }
 
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>> {
@@ -143,6 +144,24 @@ impl quote_request_undelivered::Guest for Quoting {
     }
 }
 
+impl retention_handler::Guest for Quoting {
+    fn kept() -> Vec<retention_handler::KeptDocuments> {
+        retention::kept()
+    }
+
+    fn judge(_: String, _: String, ids: Vec<String>, before: u64) -> retention_handler::Judged {
+        retention::judge(&mut HostStore, &ids, before, settings())
+    }
+
+    fn archived(
+        _: String,
+        archive: retention_handler::Archive,
+        bundles: Vec<retention_handler::ArchivedBundle>,
+    ) {
+        retention::archived(&mut HostStore, &archive, &bundles, settings());
+    }
+}
+
 impl get_agreement::Guest for Quoting {
     fn get_agreement(condition: String) -> Option<rules::Agreement> {
         // A storage id has 1 to 256 bytes without control characters; a condition of another form has no
@@ -151,7 +170,9 @@ impl get_agreement::Guest for Quoting {
         if !is_condition {
             return None;
         }
-        AGREEMENTS.get(&condition).map(rules::Agreement::from)
+        let document = AGREEMENTS.get(&condition);
+        let agreement = document.and_then(AgreementDocument::whole);
+        agreement.map(rules::Agreement::from)
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`reject`] | the payee FSP declines |
 //! | [`query`] | an FSP asks for a quote that exists |
 //! | [`reports`] | what became of the messages to participants |
+//! | [`retention`] | archiving of quotes that are over |
 //!
 //! This context computes no fees: FSPs agree on amounts, and the scheme's rules check them.
 
@@ -20,6 +21,7 @@ pub mod reject;
 pub mod reports;
 pub mod request;
 pub mod response;
+pub mod retention;
 pub mod settings;
 pub mod surroundings;
 pub mod terms;

@@ -39,11 +39,20 @@ pub fn query(world: &mut impl Surroundings, event: received::Event) {
 
 /// A quote as its parties get it: the accepted terms, or the reason for none. None while it is pending.
 pub(crate) fn outcome(quote: Quote) -> Option<QuoteQueryResult> {
+    if quote.archived.is_some() {
+        return Some(of_archived(quote));
+    }
     match (quote.response_body, quote.reason) {
         (Some(body), _) => Some(QuoteQueryResult::Found(body)),
         (None, Some(reason)) => Some(QuoteQueryResult::Failed(reason.into())),
         (None, None) => None,
     }
+}
+
+/// The answer about an archived quote: the reason why there are no terms, or that they have expired.
+pub(crate) fn of_archived(quote: Quote) -> QuoteQueryResult {
+    let expired = || error("3302", "the terms have expired");
+    QuoteQueryResult::Failed(quote.reason.map_or_else(expired, ErrorInformation::from))
 }
 
 /// The answer about a quote that is unknown to its sender.

@@ -11,7 +11,7 @@
 //! | PENDING | the payee FSP declines | REJECTED | `quote-reject-request-processed` | payer FSP: error |
 //! | PENDING | the request does not reach the payee FSP | REJECTED | `quote-query-response` | payer FSP: error |
 //!
-//! ACCEPTED, REJECTED and EXPIRED are final. A quote that nobody answers stays PENDING.
+//! ACCEPTED, REJECTED and EXPIRED are final. A quote that nobody answers stays PENDING until it is archived.
 
 use crate::settings::Settings;
 use crate::terms::RequestTerms;
@@ -55,7 +55,7 @@ pub struct Quote {
     pub payee_fsp: Option<String>,
     /// Where it is.
     pub state: State,
-    /// SHA-256 of the request's canonical JSON.
+    /// SHA-256 of the request's canonical JSON; empty once it is archived.
     pub request_hash: String,
     /// The request, if it went to the payee FSP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,6 +80,9 @@ pub struct Quote {
     /// Outcomes of messages about it, the latest last.
     #[serde(default)]
     pub deliveries: Vec<DeliveryDocument>,
+    /// The file of the archive that has the whole document, if this is what stays of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<String>,
 }
 
 impl Quote {

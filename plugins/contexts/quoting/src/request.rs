@@ -60,6 +60,7 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
         requested_at: now,
         finished_at: None,
         deliveries: Vec::new(),
+        archived: None,
     };
     match examine(world, &event, payee_fsp, is_named, now) {
         Ok(request) => {
@@ -95,7 +96,9 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
 /// Handles a request with a known id: a repeat, or another quote.
 fn repeat(world: &mut impl Surroundings, existing: Quote, event: received::Event) {
     let is_same_sender = event.requester_fsp == existing.payer_fsp;
-    if !is_same_sender || event.request_hash != existing.request_hash {
+    // Of an archived request no hash stays: a hash of a few known words says whom they name.
+    let is_same = existing.archived.is_some() || event.request_hash == existing.request_hash;
+    if !is_same_sender || !is_same {
         let error = error("3106", "the quote id is used already");
         refuse_sender(world, event, error);
     } else if let Some(outcome) = outcome(existing) {

@@ -9,10 +9,10 @@ use crate::bindings::rialto::quoting::{
     quote_response_accepted as accepted, rule_violated_in_quote_response as rule_violated,
 };
 use crate::bindings::rialto::rules::quote_response_check;
-use crate::query::{answer, not_found, wrong_destination};
+use crate::query::{answer, not_found, of_archived, wrong_destination};
 use crate::quote::{Quote, State};
 use crate::surroundings::{Publication, Surroundings, check_fsps, violation};
-use crate::terms::{Agreement, RequestTerms};
+use crate::terms::{Agreement, AgreementDocument, RequestTerms};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, QuoteResponse, Verdict};
 use rialto_sdk::canonical::decode_32_bytes;
@@ -40,6 +40,10 @@ pub fn response(world: &mut impl Surroundings, event: received::Event) {
 
 /// Handles terms for a quote that has ended.
 fn repeat(world: &mut impl Surroundings, quote: Quote, event: received::Event) {
+    if quote.archived.is_some() {
+        let (quote_id, sender) = (event.quote_id, event.requester_fsp);
+        return answer(world, quote_id, sender, of_archived(quote), event.message);
+    }
     let is_same = quote.response_hash.as_ref() == Some(&event.request_hash);
     let error = match (quote.state, quote.reason) {
         (State::Accepted, _) if is_same => {
@@ -86,7 +90,7 @@ fn conclude(
             quote.finished_at = Some(now);
             quote.condition = Some(agreement.response.condition.clone());
             quote.response_body = Some(message.body.clone());
-            world.put_agreement(&agreement);
+            world.put_agreement(agreement);
             world.put_quote(&quote);
             world.publish(Publication::ResponseAccepted(accepted::Event {
                 quote_id: event.quote_id,
@@ -156,10 +160,8 @@ fn check(
         .map_err(|error| (error, State::Rejected))?;
     // A transfer finds its agreement by its condition. An FSP may use its own condition again with the same
     // FSP, as test platforms do; the latest agreement counts. It cannot use a condition of other FSPs.
-    let other_fsps = |agreed: Agreement| {
-        agreed.request.payee_fsp != request.payee_fsp
-            || agreed.request.payer_fsp != request.payer_fsp
-    };
+    let fsps = Some((&*request.payer_fsp, &*request.payee_fsp));
+    let other_fsps = |agreed: AgreementDocument| agreed.fsps() != fsps;
     if world.agreement(&response.condition).is_some_and(other_fsps) {
         return Err(rejected("the condition belongs to another quote"));
     }

@@ -9,7 +9,7 @@ use crate::bindings::rialto::quoting::{
 use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::Quote;
 use crate::settings::{OnUs, Settings};
-use crate::terms::Agreement;
+use crate::terms::{Agreement, AgreementDocument};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{Verdict, Violation};
 use rialto_sdk::errors::error;
@@ -42,10 +42,10 @@ pub trait Surroundings {
     fn read_quote(&mut self, id: &str) -> Option<Quote>;
     /// Write a quote.
     fn put_quote(&mut self, quote: &Quote);
-    /// The agreement of this condition, held for this turn.
-    fn agreement(&mut self, condition: &str) -> Option<Agreement>;
+    /// The document of this condition's agreement, held for this turn.
+    fn agreement(&mut self, condition: &str) -> Option<AgreementDocument>;
     /// Write the agreement of its condition.
-    fn put_agreement(&mut self, agreement: &Agreement);
+    fn put_agreement(&mut self, agreement: Agreement);
 
     /// Participants, in the order asked for.
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>>;

@@ -252,9 +252,8 @@ impl From<ResponseTerms> for rules::QuoteResponse {
     }
 }
 
-/// A document of the collection `agreements`, whose id is the condition: what both FSPs agreed on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// What both FSPs agreed on.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     /// What the payer FSP asked for.
     pub request: RequestTerms,
@@ -276,6 +275,68 @@ impl From<Agreement> for rules::Agreement {
         Self {
             request: agreement.request.into(),
             response: agreement.response.into(),
+        }
+    }
+}
+
+/// A document of the collection `agreements`, whose id is the condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgreementDocument {
+    /// What the payer FSP asked for; none once it is archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestTerms>,
+    /// What the payee FSP answered; none once it is archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<ResponseTerms>,
+    /// What stays of an archived agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<ArchivedAgreement>,
+}
+
+/// What stays of an archived agreement, so that no other FSPs use its condition again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArchivedAgreement {
+    /// Who asked.
+    pub payer_fsp: String,
+    /// Who answered.
+    pub payee_fsp: String,
+    /// The archive's file.
+    pub file: String,
+}
+
+impl AgreementDocument {
+    /// The payer FSP and the payee FSP.
+    #[must_use]
+    pub fn fsps(&self) -> Option<(&str, &str)> {
+        let of_request = self
+            .request
+            .as_ref()
+            .map(|request| (&*request.payer_fsp, &*request.payee_fsp));
+        let of_archived = || {
+            let archived = self.archived.as_ref()?;
+            Some((&*archived.payer_fsp, &*archived.payee_fsp))
+        };
+        of_request.or_else(of_archived)
+    }
+
+    /// The agreement, unless it is archived.
+    #[must_use]
+    pub fn whole(self) -> Option<Agreement> {
+        Some(Agreement {
+            request: self.request?,
+            response: self.response?,
+        })
+    }
+}
+
+impl From<Agreement> for AgreementDocument {
+    fn from(agreement: Agreement) -> Self {
+        Self {
+            request: Some(agreement.request),
+            response: Some(agreement.response),
+            archived: None,
         }
     }
 }

@@ -70,6 +70,7 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
                     collection: collection.to_owned(),
                     id: id.clone(),
                 }],
+                people: Vec::new(),
             }),
         }
     }

@@ -12,7 +12,7 @@ use crate::bindings::rialto::rules::{quote_request_check, quote_response_check};
 use crate::quote::{Quote, State};
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
-use crate::terms::Agreement;
+use crate::terms::{Agreement, AgreementDocument};
 use rialto_sdk::bindings::rialto::common::types::{Message, PartyId};
 use rialto_sdk::bindings::rialto::rules::types as rules;
 use rialto_sdk::bindings::rialto::rules::types::{Verdict, Violation};
@@ -32,7 +32,7 @@ pub struct Fake {
     pub now: u64,
     pub settings: Settings,
     pub quotes: BTreeMap<String, Quote>,
-    pub agreements: BTreeMap<String, Agreement>,
+    pub agreements: BTreeMap<String, AgreementDocument>,
     pub published: Vec<Publication>,
     pub log: Vec<String>,
     /// The rules' refusal, if any.
@@ -70,16 +70,17 @@ impl Surroundings for Fake {
         self.quotes.insert(quote.quote_id.clone(), read);
     }
 
-    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
+    fn agreement(&mut self, condition: &str) -> Option<AgreementDocument> {
         self.agreements.get(condition).cloned()
     }
 
-    fn put_agreement(&mut self, agreement: &Agreement) {
-        let json = serde_json::to_string(agreement).unwrap();
-        let read: Agreement = serde_json::from_str(&json).unwrap();
-        assert_eq!(&read, agreement);
-        self.agreements
-            .insert(agreement.response.condition.clone(), read);
+    fn put_agreement(&mut self, agreement: Agreement) {
+        let condition = agreement.response.condition.clone();
+        let document = AgreementDocument::from(agreement);
+        let json = serde_json::to_string(&document).unwrap();
+        let read: AgreementDocument = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, document);
+        self.agreements.insert(condition, read);
     }
 
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>> {

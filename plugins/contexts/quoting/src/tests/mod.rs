@@ -3,4 +3,5 @@
 mod fake;
 mod requests;
 mod responses;
+mod retention;
 mod rollback;

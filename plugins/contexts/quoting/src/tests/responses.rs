@@ -22,6 +22,12 @@ fn pending() -> Fake {
     world
 }
 
+/// The quote that was agreed under the condition.
+fn agreed(world: &Fake) -> &str {
+    let request = world.agreements[CONDITION].request.as_ref();
+    &request.unwrap().quote_id
+}
+
 #[test]
 fn good_terms_become_an_agreement_and_go_to_the_payer() {
     let mut world = pending();
@@ -34,7 +40,7 @@ fn good_terms_become_an_agreement_and_go_to_the_payer() {
     let quote = &world.quotes["q1"];
     assert_eq!((quote.state, quote.finished_at), (State::Accepted, Some(5)));
     assert_eq!(quote.condition.as_deref(), Some(CONDITION));
-    let agreement = Agreement::from(world.agreements[CONDITION].clone());
+    let agreement = Agreement::from(world.agreements[CONDITION].clone().whole().unwrap());
     assert_eq!(agreement.response, terms("q1").response);
     assert_eq!(agreement.request.payee_fsp, PAYEE);
     assert_eq!(
@@ -207,11 +213,11 @@ fn a_condition_cannot_be_taken_over_by_another_payee_fsp() {
         panic!("not refused");
     };
     assert_eq!(refused.error.code, "3100");
-    assert_eq!(world.agreements[CONDITION].request.quote_id, "q1");
+    assert_eq!(agreed(&world), "q1");
 
     request(&mut world, asked("q3"));
     response(&mut world, terms("q3"));
-    assert_eq!(world.agreements[CONDITION].request.quote_id, "q3");
+    assert_eq!(agreed(&world), "q3");
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn condition_is_not_reused_with_another_payer_fsp() {
         panic!("not refused");
     };
     assert_eq!(refused.error.code, "3100");
-    assert_eq!(world.agreements[CONDITION].request.quote_id, "q1");
+    assert_eq!(agreed(&world), "q1");
 }
 
 #[test]
@@ -280,13 +286,14 @@ fn random_messages_end_a_quote_once() {
                 }
             }
             for agreement in world.agreements.values() {
-                let quote = &world.quotes[&agreement.request.quote_id];
+                let request = agreement.request.as_ref().unwrap();
+                let quote = &world.quotes[&request.quote_id];
                 assert_eq!(
                     quote.state,
                     State::Accepted,
                     "seed {seed}, message {number}"
                 );
-                assert_eq!(quote.request.as_ref(), Some(&agreement.request));
+                assert_eq!(quote.request.as_ref(), Some(request));
             }
         }
     }

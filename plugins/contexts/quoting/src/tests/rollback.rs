@@ -1,7 +1,7 @@
 //! Documents to which a newer release has added members, after a rollback to this one.
 
 use crate::quote::Quote;
-use crate::terms::Agreement;
+use crate::terms::AgreementDocument;
 use rialto_sdk::documents::Collection;
 use rialto_sdk::testing::survives_a_rollback;
 
@@ -20,14 +20,15 @@ fn quoting_documents_keep_unknown_members_of_a_newer_release() {
             "request":{REQUEST},"responseHash":"h2","responseBody":"{{}}","condition":"c",
             "reason":{{"code":"3100","description":"d"}},"requestedAt":1,"finishedAt":2,
             "deliveries":[{{"kind":"quote-received","destination":"payeefsp","method":"POST","path":"/quotes",
-                "delivered":true,"status":202,"attempts":1,"reason":"r","reportedAt":1}}]}}"#
+                "delivered":true,"status":202,"attempts":1,"reason":"r","reportedAt":1}}],"archived":"f"}}"#
     ))
     .unwrap();
     survives_a_rollback(&Collection::new("quotes"), &quote, &[]);
     let money = r#"{"currency":"USD","scale":2,"minorUnits":"7"}"#;
-    let agreement: Agreement = serde_json::from_str(&format!(
+    let agreement: AgreementDocument = serde_json::from_str(&format!(
         r#"{{"request":{REQUEST},"response":{{"transferAmount":{money},"payeeReceiveAmount":{money},
-            "payeeFspFee":{money},"payeeFspCommission":{money},"condition":"c","expiration":9}}}}"#
+            "payeeFspFee":{money},"payeeFspCommission":{money},"condition":"c","expiration":9}},
+            "archived":{{"payerFsp":"payerfsp","payeeFsp":"payeefsp","file":"f"}}}}"#
     ))
     .unwrap();
     survives_a_rollback(&Collection::new("agreements"), &agreement, &[]);
