@@ -2,12 +2,15 @@
 //!
 //! | Part | Bytes |
 //! |---|---|
-//! | the form, 1 | 1 |
+//! | the form: 1, or 2 for a compressed plaintext | 1 |
 //! | how many people, big-endian | 2 |
 //! | the place of each one's key | 12 each |
 //! | nonce, random | 12 |
-//! | the ciphertext | as many as the plaintext has |
+//! | the ciphertext | as many as the plaintext has, compressed or not |
 //! | tag | 16 |
+//!
+//! A plaintext is compressed (a block of LZ4 behind its length) if that makes it shorter: the store and archives cannot
+//! compress it afterwards. Its length says something about what it has in both forms.
 //!
 //! All parts, and what the record is, are authenticated. The key is SHA-256 of the people's keys, in the order of
 //! their places; so each of them is needed.
@@ -19,8 +22,12 @@ use zeroize::Zeroizing;
 use crate::pseudonym::{LEAF_BYTES, Leaf};
 use crate::tree::Seed;
 
-/// The form that is written.
-const FORM: u8 = 1;
+/// The form with the plaintext as it is.
+const PLAIN: u8 = 1;
+/// The form with a compressed plaintext.
+const COMPRESSED: u8 = 2;
+/// A shorter plaintext is not worth the try.
+const COMPRESSED_FROM: usize = 128;
 /// Bytes of the form and the number of people.
 const HEAD_BYTES: usize = 3;
 /// Bytes of the tag.
@@ -42,7 +49,7 @@ pub(crate) struct Parts<'a> {
 impl<'a> Parts<'a> {
     /// The parts, if it has this form.
     pub(crate) fn of(sealed: &'a [u8]) -> Option<Self> {
-        let [FORM, high, low, ..] = sealed else {
+        let [PLAIN | COMPRESSED, high, low, ..] = sealed else {
             return None;
         };
         let people = usize::from(u16::from_be_bytes([*high, *low]));
@@ -66,7 +73,11 @@ impl<'a> Parts<'a> {
         let opened = LessSafeKey::new(key).open_in_place(nonce, associated, &mut content);
         let length = opened.ok()?.len();
         content.truncate(length);
-        Some(content)
+        match self.head {
+            // It is authentic, so its length is true.
+            [COMPRESSED, ..] => lz4_flex::block::decompress_size_prepended(&content).ok(),
+            _ => Some(content),
+        }
     }
 }
 
@@ -88,15 +99,20 @@ pub(crate) fn seal(people: &[Leaf], key: &Seed, record: &str, plain: &[u8]) -> O
     let mut nonce = [0; NONCE_LEN];
     aws_lc_rs::rand::fill(&mut nonce).ok()?;
     let begin = HEAD_BYTES + people.len() * LEAF_BYTES;
-    let mut whole = Vec::with_capacity(begin + NONCE_LEN + plain.len() + TAG_BYTES);
-    whole.push(FORM);
+    let compressed = compressed(plain);
+    let (form, content) = match &compressed {
+        Some(shorter) => (COMPRESSED, &**shorter),
+        None => (PLAIN, plain),
+    };
+    let mut whole = Vec::with_capacity(begin + NONCE_LEN + content.len() + TAG_BYTES);
+    whole.push(form);
     whole.extend_from_slice(&count.to_be_bytes());
     for Leaf(place) in people {
         whole.extend_from_slice(place);
     }
     let associated = Aad::from([whole.as_slice(), record.as_bytes()].concat());
     whole.extend_from_slice(&nonce);
-    whole.extend_from_slice(plain);
+    whole.extend_from_slice(content);
     let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &**key).ok()?);
     let tag = key.seal_in_place_separate_tag(
         Nonce::assume_unique_for_key(nonce),
@@ -105,4 +121,13 @@ pub(crate) fn seal(people: &[Leaf], key: &Seed, record: &str, plain: &[u8]) -> O
     );
     whole.extend_from_slice(tag.ok()?.as_ref());
     Some(whole)
+}
+
+/// The plaintext compressed, if that is shorter.
+fn compressed(plain: &[u8]) -> Option<Vec<u8>> {
+    if plain.len() < COMPRESSED_FROM {
+        return None;
+    }
+    let shorter = lz4_flex::block::compress_prepend_size(plain);
+    (shorter.len() < plain.len()).then_some(shorter)
 }

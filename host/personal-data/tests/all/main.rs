@@ -107,17 +107,41 @@ fn only_configured_kinds_are_people_and_pseudonyms_are_not() {
 #[test]
 fn each_bit_of_what_is_sealed_counts_and_so_does_what_it_is() {
     let Scene { people, .. } = scene();
-    let sealed = seal(&people, &[ANNA, BERT], b"plain");
-    assert_eq!(people.unseal("another", &sealed), Opened::Damaged);
-    for byte in 0..sealed.len() {
-        let mut changed = sealed.clone();
-        changed[byte] ^= 1;
-        assert_eq!(people.unseal("test", &changed), Opened::Damaged, "{byte}");
-        let cut = &sealed[..byte];
-        assert_eq!(people.unseal("test", cut), Opened::Damaged, "{byte} bytes");
-    }
     let another = scene();
-    assert_eq!(another.people.unseal("test", &sealed), Opened::Damaged);
+    let long = br#"{"name":"value"}"#.repeat(100);
+    for plain in [b"plain".as_slice(), &long] {
+        let sealed = seal(&people, &[ANNA, BERT], plain);
+        assert_eq!(
+            people.unseal("test", &sealed),
+            Opened::Plain(plain.to_vec())
+        );
+        assert_eq!(people.unseal("another", &sealed), Opened::Damaged);
+        for bit in 0..8 * sealed.len() {
+            let mut changed = sealed.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(people.unseal("test", &changed), Opened::Damaged, "{bit}");
+            let cut = &sealed[..bit / 8];
+            assert_eq!(people.unseal("test", cut), Opened::Damaged, "{bit} bits");
+        }
+        // The other form, of which only two bits differ.
+        let mut changed = sealed.clone();
+        changed[0] ^= 3;
+        assert_eq!(people.unseal("test", &changed), Opened::Damaged);
+        assert_eq!(another.people.unseal("test", &sealed), Opened::Damaged);
+    }
+}
+
+#[test]
+fn long_records_are_compressed_before_they_are_encrypted() {
+    let Scene { people, .. } = scene();
+    let text = br#"{"name":"value"}"#.repeat(100);
+    assert!(seal(&people, &[ANNA], &text).len() < text.len() / 10);
+    // What cannot be compressed stays as it is.
+    let mut noise = vec![0; 1000];
+    aws_lc_rs::rand::fill(&mut noise).unwrap();
+    let sealed = seal(&people, &[ANNA], &noise);
+    assert!(sealed.len() < noise.len() + 50, "{}", sealed.len());
+    assert_eq!(people.unseal("test", &sealed), Opened::Plain(noise));
 }
 
 #[test]
