@@ -17,7 +17,7 @@ use crate::turn::Staged;
 pub struct Left<'a> {
     /// Its record in the history.
     pub record: &'a mut Record,
-    /// The people whom it named beside the record's subjects.
+    /// The people whom it named. As many as have room are among the record's subjects too.
     pub people: Vec<Name>,
     /// Its receipts.
     pub receipts: &'a mut Vec<Receipt>,

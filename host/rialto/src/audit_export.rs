@@ -3,20 +3,19 @@
 //! A thread looks for new entries each second and sends them in batches. It reads them from the store, where they stay, and
 //! remembers in the store how far it came. So an entry is sent at least once: while the collector is away, entries wait, and
 //! after a crash the last second's are sent again. Each record has the entry's index. No payment waits for the thread.
+//!
+//! An entry that the collector refuses for good keeps the others waiting only as long as it refuses these too.
+
+mod metrics;
+mod record;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use rialto_audit::ActorKind;
 use rialto_edge::collector::{BatchRefused, Rejected};
 use rialto_engine::store::StoreError;
 use rialto_manifest::operator::Telemetry;
@@ -24,12 +23,13 @@ use rialto_store_sqlite::retention::ArchivedEntries;
 use rialto_store_sqlite::{SqliteStore, StoredEntry};
 use rialto_telemetry::Metrics;
 use rialto_telemetry::otlp::{EXPORT_TARGET, Resource};
-use rialto_telemetry::records::{Record, Severity};
-use rialto_telemetry::spans::Value;
+use rialto_telemetry::records::Record;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::audit_lines::{Attention, Exported, Format, attention};
+use crate::audit_lines::Format;
+use metrics::{Sent, SentCollector};
+use record::record;
 
 /// The time between two looks for new entries.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -37,6 +37,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const BATCH: u32 = 256;
 /// Bytes of the bodies of one batch, roughly: collectors refuse what is too long.
 const BATCH_BYTES: usize = 1 << 20;
+/// Entries behind a refused one that are tried at once.
+const TRIED: u32 = 8;
 /// The pause after the first failure; it doubles.
 const PAUSE_INITIAL: Duration = Duration::from_secs(1);
 /// The longest pause.
@@ -45,19 +47,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 const REMEMBERED_EVERY: Duration = Duration::from_secs(1);
 /// How long a stopping host waits for an answer.
 const LAST: Duration = Duration::from_secs(2);
-
-/// What is known of the export, for metrics.
-#[derive(Debug, Default)]
-pub struct Sent {
-    /// Entries that are yet to be sent.
-    waiting: AtomicU64,
-    /// Entries that the collector has accepted since the start.
-    sent: AtomicU64,
-    /// Entries of accepted batches that the collector has rejected all the same.
-    rejected: AtomicU64,
-    /// Batches that were not accepted.
-    failures: AtomicU64,
-}
 
 /// The work of the thread.
 struct Export {
@@ -125,6 +114,9 @@ impl Export {
                         self.batch = 1;
                         continue;
                     }
+                    if !refused.worth_a_retry && self.leaves_out(next, &refused)? {
+                        continue;
+                    }
                     // What was accepted before is not to be sent again.
                     self.remember(next)?;
                     return Err(Failed::Refused(next, refused));
@@ -135,6 +127,28 @@ impl Export {
                 self.remember(end)?;
             }
         }
+    }
+
+    /// Leave out an entry that the collector refuses for good, and those behind it that it refuses too, if it accepts one
+    /// after them. If it accepts none of those that are tried, the fault may be the collector's, and all wait.
+    fn leaves_out(&mut self, next: u64, refused: &BatchRefused) -> Result<bool, Failed> {
+        let archived = &mut self.archived;
+        let entries = self.store.all_audit_entries(archived, next, TRIED + 1)?;
+        for (before, entry) in (0..).zip(&entries).skip(1) {
+            match self.send(&[record(self.format, entry)]) {
+                Some(Ok(Rejected(0))) => {
+                    let last = entry.index - 1;
+                    tracing::error!(target: EXPORT_TARGET, "the collector refuses the entries {next} to {last} of the audit log ({refused}) and accepts the one behind them: they are left out, and `rialto audit export --format` has them");
+                    self.sent.rejected.fetch_add(before, Ordering::Relaxed);
+                    self.sent.sent.fetch_add(1, Ordering::Relaxed);
+                    self.next = Some(entry.index + 1);
+                    return Ok(true);
+                }
+                Some(Err(other)) if !other.worth_a_retry => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     /// The index of the entry to send next.
@@ -259,62 +273,6 @@ fn next_index(entries: &[StoredEntry], next: u64) -> u64 {
     entries.last().map_or(next, |last| last.index + 1)
 }
 
-/// The trace's id in an entry's trace, which is a whole `traceparent` or the id alone; 0 for none.
-fn trace_id(trace: &str) -> u128 {
-    let id = trace.split('-').nth(1).unwrap_or(trace);
-    u128::from_str_radix(id, 16).unwrap_or(0)
-}
-
-/// The record of an entry.
-fn record(format: Format, stored: &StoredEntry) -> Record {
-    let exported = Exported::new(stored.index, stored.at.0, &stored.body);
-    let mut attributes: Vec<(&'static str, Value)> = vec![
-        ("rialto.audit.index", stored.index.into()),
-        ("rialto.audit.format", format.name().into()),
-    ];
-    let mut trace = 0;
-    let mut severity = Severity::Error;
-    if let Some(entry) = &exported.entry {
-        severity = match attention(entry) {
-            Attention::None => Severity::Info,
-            Attention::Low => Severity::Notice,
-            Attention::Medium => Severity::Warn,
-            Attention::High => Severity::Error,
-        };
-        trace = trace_id(&entry.trace);
-        let kind = match entry.actor.kind {
-            ActorKind::Operator => "operator",
-            ActorKind::Client => "client",
-            ActorKind::Component => "component",
-            ActorKind::Host => "host",
-        };
-        let texts = [
-            ("rialto.audit.action", &*entry.action),
-            ("rialto.audit.outcome", &entry.outcome),
-            ("rialto.audit.actor", &entry.actor.name),
-            ("rialto.audit.actor.kind", kind),
-            ("rialto.audit.operator", &entry.actor.operator),
-            ("rialto.audit.writer", &entry.writer),
-            ("rialto.audit.about", &entry.about),
-        ];
-        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
-        attributes.extend(texts.map(|(name, text)| (name, text.into())));
-        let numbers = [
-            ("rialto.audit.release", entry.release),
-            ("rialto.audit.turn", entry.turn),
-        ];
-        let numbers = numbers.into_iter();
-        attributes.extend(numbers.filter_map(|(name, number)| Some((name, number?.into()))));
-    }
-    Record {
-        at: SystemTime::UNIX_EPOCH + Duration::from_millis(stored.at.0),
-        severity,
-        body: format.line(&exported),
-        attributes,
-        trace,
-    }
-}
-
 /// The running thread.
 pub struct ExportThread {
     thread: Option<JoinHandle<()>>,
@@ -373,91 +331,5 @@ impl ExportThread {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-    }
-}
-
-/// Metrics of the export.
-#[derive(Debug)]
-struct SentCollector(Arc<Sent>);
-
-impl Collector for SentCollector {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let waiting = self.0.waiting.load(Ordering::Relaxed);
-        let gauge = ConstGauge::new(i64::try_from(waiting).unwrap_or(i64::MAX));
-        gauge.encode(encoder.encode_descriptor(
-            "audit_export_waiting",
-            "Entries of the audit log that are yet to be sent to the collector",
-            None,
-            MetricType::Gauge,
-        )?)?;
-        let counters = [
-            (
-                "audit_export_entries",
-                "Entries of the audit log that the collector has accepted",
-                &self.0.sent,
-            ),
-            (
-                "audit_export_rejected",
-                "Entries of the audit log that the collector has rejected in a batch that it accepted",
-                &self.0.rejected,
-            ),
-            (
-                "audit_export_failures",
-                "Batches of entries of the audit log that the collector has not accepted",
-                &self.0.failures,
-            ),
-        ];
-        for (name, help, value) in counters {
-            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
-            let place = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            counter.encode(place)?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rialto_engine::Timestamp;
-
-    use super::*;
-
-    #[test]
-    fn records_have_what_entries_say() {
-        let stored = |body: &str| StoredEntry {
-            index: 7,
-            at: Timestamp(1_767_225_600_123),
-            body: body.to_owned(),
-        };
-        let body = r#"{"at":1767225600123,"actor":{"kind":"operator","name":"anna","operator":"anna-checks"},"writer":"office","action":"approve-funds","outcome":"refused","turn":40,"trace":"0af7651916cd43dd8448eb211c80319c"}"#;
-        let found = record(Format::Json, &stored(body));
-        assert_eq!(
-            found,
-            Record {
-                at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_767_225_600_123),
-                severity: Severity::Notice,
-                body: format!("{{\"index\":7,\"entry\":{body}}}"),
-                attributes: vec![
-                    ("rialto.audit.index", 7_u64.into()),
-                    ("rialto.audit.format", "json".into()),
-                    ("rialto.audit.action", "approve-funds".into()),
-                    ("rialto.audit.outcome", "refused".into()),
-                    ("rialto.audit.actor", "anna".into()),
-                    ("rialto.audit.actor.kind", "operator".into()),
-                    ("rialto.audit.operator", "anna-checks".into()),
-                    ("rialto.audit.writer", "office".into()),
-                    ("rialto.audit.turn", 40_u64.into()),
-                ],
-                trace: 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c,
-            }
-        );
-        assert_eq!(
-            trace_id("00-0af7651916cd43dd8448eb211c80319c-92bc624036ddfdeb-01"),
-            found.trace
-        );
-        let found = record(Format::Ocsf, &stored("no entry"));
-        assert_eq!(found.severity, Severity::Error);
-        assert_eq!(found.attributes.len(), 2);
-        assert!(found.body.contains("no entry"), "{}", found.body);
     }
 }

@@ -55,6 +55,7 @@ pub mod spans;
 pub mod spec;
 pub mod starting;
 pub mod store_metrics;
+mod swap;
 pub mod tls;
 pub mod tls_keys;
 pub mod tokens;

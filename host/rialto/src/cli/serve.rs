@@ -14,10 +14,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::{operator_of, show};
-use crate::dumps;
 use crate::host::Host;
 use crate::out;
 use crate::starting::Start;
+use crate::{dumps, swap};
 
 /// How many cores have one thread that serves HTTP. It does a quarter of the host's work.
 const CORES_PER_HTTP_THREAD: usize = 2;
@@ -73,6 +73,11 @@ impl Serve {
             tracing::warn!("the system may write core dumps of this host, which have its keys");
         } else {
             dumps::forbid().context("forbidding core dumps, which would have keys")?;
+        }
+        if swap::is_possible() {
+            tracing::warn!(
+                "the system may write this host's memory, which has keys, to its swap space: have none, encrypt it, or keep the host out of it (MemorySwapMax=0 in systemd)"
+            );
         }
         rialto_engine::fatal::end_process_on_panic();
         let store = self.store(&operator);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -82,6 +82,8 @@ pub(crate) struct Collector {
     /// Exports of log records.
     logs: Arc<Mutex<Vec<Value>>>,
     is_away: Arc<AtomicBool>,
+    /// A text that no accepted export has.
+    refused: Arc<Mutex<Option<String>>>,
 }
 
 impl Collector {
@@ -113,6 +115,11 @@ impl Collector {
         self.is_away.store(is_away, Ordering::SeqCst);
     }
 
+    /// Refuse for good each export that has this text.
+    pub(crate) fn refuses(&self, text: &str) {
+        *self.refused.lock().unwrap() = Some(text.to_owned());
+    }
+
     async fn take(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let exports = match request.uri().path() {
             "/v1/traces" => &self.exports,
@@ -121,6 +128,13 @@ impl Collector {
         };
         assert_eq!(request.headers()["content-type"], "application/json");
         let body = request.into_body().collect().await.unwrap().to_bytes();
+        let refused = self.refused.lock().unwrap().clone();
+        let text = String::from_utf8_lossy(&body);
+        if refused.is_some_and(|refused| text.contains(&refused)) {
+            let mut answer = Response::default();
+            *answer.status_mut() = StatusCode::BAD_REQUEST;
+            return answer;
+        }
         let export = serde_json::from_slice(&body).unwrap();
         exports.lock().unwrap().push(export);
         Response::new(Full::new(Bytes::from_static(b"{}")))

@@ -158,3 +158,31 @@ async fn collector_gets_each_entry_in_order_and_none_is_lost() {
     }
     world.no_complaints().unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_entry_that_the_collector_refuses_keeps_no_others_waiting() {
+    let (collector, address) = Collector::start().await;
+    let world = world(address).await;
+    let first = paid(&world).await;
+    committed_entry(&collector, &first).await;
+    let refused = arrived(&collector).last().unwrap().0 + 2;
+    collector.refuses(&format!(
+        r#"{{"key":"rialto.audit.index","value":{{"intValue":"{refused}"}}}}"#
+    ));
+    for _ in 0..2 {
+        paid(&world).await;
+    }
+    let last = paid(&world).await;
+    committed_entry(&collector, &last).await;
+    let mut indexes: Vec<u64> = arrived(&collector).into_iter().map(|one| one.0).collect();
+    indexes.dedup();
+    let end = indexes.last().unwrap() + 1;
+    let all_others: Vec<u64> = (0..end).filter(|index| *index != refused).collect();
+    assert_eq!(indexes, all_others);
+    let metrics = Metrics::of(&world.host).await.unwrap();
+    let rejected = metrics.get("rialto_audit_export_rejected_total");
+    assert_eq!(rejected.unwrap(), 1);
+    let told = format!("the collector refuses the entries {refused} to {refused} of the audit log");
+    let log = world.host.log();
+    assert!(log.contains(&told), "{log}");
+}
