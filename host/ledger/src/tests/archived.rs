@@ -6,7 +6,7 @@ use rialto_engine::Timestamp;
 use rialto_engine::store::{Collection, DocumentWrite, Group, Store as _};
 use rialto_engine::{CollectionId, Lsn};
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::{Bundle, NoCipher};
+use rialto_store_sqlite::retention::{Bundle, BundleKey, NoCipher};
 
 use super::{ACCOUNTS, ENTRIES, OWES, PAGES, RESERVATIONS, Scene, UNSETTLED, add, transfer};
 use crate::Ledger;
@@ -97,6 +97,11 @@ impl Kept {
 
     /// Write transfers to an archive, and leave them in the ledger too.
     fn copy(&self, ids: &[String]) -> String {
+        let key = |collection: &str, id: &str| BundleKey {
+            collection: collection.to_owned(),
+            id: id.to_owned(),
+            sha256: None,
+        };
         let bundle = |id: &String| {
             let entries = self.scene.documents.keys();
             let entries = entries.filter(|(of, entry)| {
@@ -105,14 +110,11 @@ impl Kept {
                         .strip_prefix(id.as_str())
                         .is_some_and(|s| s.starts_with(':'))
             });
-            let entries = entries.map(|(of, entry)| ((*of).to_owned(), entry.clone()));
+            let entries = entries.map(|(of, entry)| key(of, entry));
             Bundle {
                 subject: format!("transfer:{id}"),
                 at: 7,
-                documents: [(RESERVATIONS.to_owned(), id.clone())]
-                    .into_iter()
-                    .chain(entries)
-                    .collect(),
+                documents: [key(RESERVATIONS, id)].into_iter().chain(entries).collect(),
                 people: Vec::new(),
             }
         };

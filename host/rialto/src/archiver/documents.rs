@@ -12,7 +12,7 @@ use rialto_components::release::Release;
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{CollectionId, Engine, Name, Timestamp, Trace};
 use rialto_store_sqlite::SqliteStore;
-use rialto_store_sqlite::retention::{Archive, ArchivedBundle, Bundle, DocumentCipher};
+use rialto_store_sqlite::retention::{Archive, ArchivedBundle, Bundle, BundleKey, DocumentCipher};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -77,6 +77,17 @@ struct FinishedSubject {
 struct Key {
     collection: String,
     id: String,
+    sha256: Option<String>,
+}
+
+impl From<Key> for BundleKey {
+    fn from(key: Key) -> Self {
+        Self {
+            collection: key.collection,
+            id: key.id,
+            sha256: key.sha256,
+        }
+    }
 }
 
 impl From<FinishedSubject> for Bundle {
@@ -85,7 +96,7 @@ impl From<FinishedSubject> for Bundle {
         Self {
             subject: over.subject,
             at: over.at,
-            documents: documents.map(|key| (key.collection, key.id)).collect(),
+            documents: documents.map(BundleKey::from).collect(),
             people: over.people,
         }
     }

@@ -29,10 +29,21 @@ pub struct Bundle {
     pub subject: String,
     /// When they were finished, in milliseconds since 1970.
     pub at: u64,
-    /// Their collections and ids.
-    pub documents: Vec<(String, String)>,
+    /// The documents.
+    pub documents: Vec<BundleKey>,
     /// The subjects of parties that they name.
     pub people: Vec<String>,
+}
+
+/// A document of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleKey {
+    /// Its collection.
+    pub collection: String,
+    /// Its id.
+    pub id: String,
+    /// The SHA-256 that its body must have, in hexadecimal digits, if it is known.
+    pub sha256: Option<String>,
 }
 
 /// How an archive has a document.
@@ -208,7 +219,7 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// Write documents of a component to an archive file. Bundles with a missing document, or one that cannot be
+    /// Write documents of a component to an archive file. Bundles with a missing or changed document, or one that cannot be
     /// encrypted now, are left out. Returns none if no bundle is left. The documents stay in the tables.
     ///
     /// # Errors
@@ -258,7 +269,7 @@ impl SqliteStore {
         Ok(Some((archive, taken)))
     }
 
-    /// The documents of a bundle, if all of them exist.
+    /// The documents of a bundle, if all of them exist and none has changed.
     fn bodies(
         &self,
         collections: &HashMap<String, CollectionId>,
@@ -266,7 +277,12 @@ impl SqliteStore {
         number: u64,
     ) -> Result<Option<Vec<ArchivedDocument>>, StoreError> {
         let mut documents = Vec::with_capacity(bundle.documents.len());
-        for (collection, id) in &bundle.documents {
+        for key in &bundle.documents {
+            let BundleKey {
+                collection,
+                id,
+                sha256,
+            } = key;
             let found = match collections.get(collection) {
                 Some(collection) => self.read(*collection, id)?,
                 None => None,
@@ -274,6 +290,12 @@ impl SqliteStore {
             let Some(found) = found else {
                 return Ok(None);
             };
+            if sha256
+                .as_ref()
+                .is_some_and(|sha256| *sha256 != digest(&found.body))
+            {
+                return Ok(None);
+            }
             if found.body.contains(['\n', '\r']) {
                 // JSON with line breaks would be several lines of the archive.
                 tracing::error!(

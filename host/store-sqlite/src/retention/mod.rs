@@ -30,8 +30,8 @@ pub use audit::AuditKeep;
 pub(crate) use contents::{Added, note};
 pub use contents::{ClassContents, Contents, Sizes};
 pub use documents::{
-    ArchiveVisit, ArchivedBundle, ArchivedDocument, Bundle, DocumentCipher, NoCipher, Sealing,
-    documents_about, visit_archived_documents,
+    ArchiveVisit, ArchivedBundle, ArchivedDocument, Bundle, BundleKey, DocumentCipher, NoCipher,
+    Sealing, documents_about, visit_archived_documents,
 };
 pub use entries::{ArchivedEntries, UnreadArchive};
 pub use look::Archived;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
 use rialto_store_sqlite::retention::{
-    ArchivedBundle, Bundle, DocumentCipher, NoCipher, RetentionError, Sealing, documents_about,
+    ArchivedBundle, Bundle, BundleKey, DocumentCipher, NoCipher, RetentionError, Sealing,
+    documents_about,
 };
 use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
@@ -41,7 +42,11 @@ fn filled(folder: &Path) -> SqliteStore {
 }
 
 fn bundle(subject: &str, ids: &[&str]) -> Bundle {
-    let document = |id: &&str| (OF.1.to_owned(), (*id).to_owned());
+    let document = |id: &&str| BundleKey {
+        collection: OF.1.to_owned(),
+        id: (*id).to_owned(),
+        sha256: None,
+    };
     Bundle {
         subject: subject.to_owned(),
         at: 7,
@@ -94,6 +99,11 @@ fn bundles_to_remove_are_read_from_the_archive() {
     assert_eq!(head.kept.as_deref(), Some("things"));
     store.documents_taken_out(&archive).unwrap();
     assert_eq!(store.documents_to_take_out().unwrap(), []);
+    // One that has changed since it was judged stays.
+    let mut changed = bundle("transfer:t", &["d3", "d4"]);
+    changed.documents[1].sha256 = Some("00".repeat(32));
+    let archived = store.archive_documents(of, &[changed], (&folder, &NoCipher), NOW);
+    assert!(archived.unwrap().is_none());
     // What is not there is no archive.
     let none = [bundle("transfer:u", &["nothing"])];
     assert!(

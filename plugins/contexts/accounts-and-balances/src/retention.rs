@@ -69,6 +69,7 @@ fn key(collection: &str, id: &str) -> DocumentKey {
     DocumentKey {
         collection: collection.to_owned(),
         id: id.to_owned(),
+        sha256: None,
     }
 }
 

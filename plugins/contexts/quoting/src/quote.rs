@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::terms::RequestTerms;
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::deliveries::DeliveryDocument;
-use rialto_sdk::messages::ErrorDocument;
+use rialto_sdk::messages::{ErrorDocument, PartyDocument};
 use serde::{Deserialize, Serialize};
 
 /// The state of a quote.
@@ -60,6 +60,9 @@ pub struct Quote {
     /// The request, if it went to the payee FSP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestTerms>,
+    /// Payer and payee of a request that was refused: its hash and the reason may say who they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parties: Vec<PartyDocument>,
     /// SHA-256 of the canonical JSON of the response that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_hash: Option<String>,

@@ -16,6 +16,7 @@ use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::bindings::rialto::rules::types::{QuoteRequest, Verdict};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
+use rialto_sdk::messages::PartyDocument;
 use rialto_sdk::money::minor_units;
 
 /// Why a request is refused.
@@ -53,6 +54,7 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
         state: State::Pending,
         request_hash: event.request_hash.clone(),
         request: None,
+        parties: Vec::new(),
         response_hash: None,
         response_body: None,
         condition: None,
@@ -86,6 +88,9 @@ pub fn request(world: &mut impl Surroundings, event: received::Event) {
             // Nothing is stored for senders that are not participants: strangers could fill the store.
             let requester = std::slice::from_ref(&event.requester_fsp);
             if world.participants(requester).iter().any(Option::is_some) {
+                quote.parties = [&event.request.payer, &event.request.payee]
+                    .map(PartyDocument::from)
+                    .into();
                 world.put_quote(&quote);
             }
             world.publish(refused(event, refusal));

@@ -7,12 +7,12 @@ use crate::bindings::exports::rialto::host::retention_handler::{
 };
 use crate::quote::{Quote, State};
 use crate::settings::Settings;
-use crate::terms::{AgreementDocument, ArchivedAgreement, RequestTerms};
+use crate::terms::{AgreementDocument, ArchivedAgreement};
 use rialto_sdk::documents::{Collection, Store};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::party_subject;
 use rialto_sdk::messages::ErrorDocument;
-use rialto_sdk::retention::{Standing, standing_of_all};
+use rialto_sdk::retention::{Standing, digest, standing_of_all};
 
 /// Their name in the operator's `keep`.
 pub const NAME: &str = "quotes";
@@ -56,7 +56,7 @@ pub fn judge(store: &mut impl Store, ids: &[String], before: u64, settings: &Set
 /// A quote, with its agreement if that is its own: the latest of a condition counts.
 fn bundle(store: &mut impl Store, quote: Quote, settings: &Settings) -> Bundle {
     let mut at = over_at(&quote, settings);
-    let mut documents = vec![key(&QUOTES, &quote.quote_id)];
+    let mut documents = vec![key(store, &QUOTES, &quote.quote_id)];
     if let Some(condition) = &quote.condition {
         let agreement = AGREEMENTS.within(store).get(condition);
         let agreement = agreement.and_then(AgreementDocument::whole);
@@ -64,21 +64,25 @@ fn bundle(store: &mut impl Store, quote: Quote, settings: &Settings) -> Bundle {
         if let Some(own) = own {
             // A transfer may follow until then.
             at = at.max(own.response.expiration);
-            documents.push(key(&AGREEMENTS, condition));
+            documents.push(key(store, &AGREEMENTS, condition));
         }
     }
     Bundle {
         subject: format!("quote:{}", quote.quote_id),
         at,
         documents,
-        people: quote.request.map(people).unwrap_or_default(),
+        people: people(quote),
     }
 }
 
-fn key<T>(collection: &Collection<T>, id: &str) -> DocumentKey {
+/// The key of a document as it is now. Another quote may get its condition before the file is written; then the agreement is
+/// that quote's, and names others.
+fn key<T>(store: &mut impl Store, collection: &Collection<T>, id: &str) -> DocumentKey {
+    let body = store.get(collection.name(), id);
     DocumentKey {
         collection: collection.name().to_owned(),
         id: id.to_owned(),
+        sha256: body.map(|body| digest(&body)),
     }
 }
 
@@ -93,10 +97,13 @@ fn over_at(quote: &Quote, settings: &Settings) -> u64 {
         .unwrap_or_else(|| quote.expires_at(expiration, settings))
 }
 
-fn people(request: RequestTerms) -> Vec<String> {
-    [request.payer, request.payee]
-        .map(|party| party_subject(&party.into()))
-        .into()
+/// The parties of a quote, also of one that was refused.
+fn people(quote: Quote) -> Vec<String> {
+    let of_request = quote
+        .request
+        .map(|request| vec![request.payer, request.payee]);
+    let parties = of_request.unwrap_or(quote.parties).into_iter();
+    parties.map(|party| party_subject(&party.into())).collect()
 }
 
 /// Shortens quotes and agreements that are in an archive. Documents that have changed since stay whole.
@@ -148,6 +155,7 @@ fn shortened(quote: Quote, file: &str, settings: &Settings) -> Quote {
         state,
         request_hash: String::new(),
         request: None,
+        parties: Vec::new(),
         response_hash: None,
         response_body: None,
         condition: None,

@@ -69,6 +69,7 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
                 documents: vec![DocumentKey {
                     collection: collection.to_owned(),
                     id: id.clone(),
+                    sha256: None,
                 }],
                 people: Vec::new(),
             }),

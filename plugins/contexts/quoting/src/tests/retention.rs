@@ -2,7 +2,7 @@
 
 use super::fake::{CONDITION, EXPIRATION, Fake, PAYEE, PAYER, asked, question, refusal, terms};
 use crate::bindings::exports::rialto::host::retention_handler::{
-    Archive, ArchivedBundle, ArchivedDocument, Bundle, Judged,
+    Archive, ArchivedBundle, ArchivedDocument, Bundle, DocumentKey, Judged,
 };
 use crate::query::query;
 use crate::quote::State;
@@ -77,6 +77,13 @@ fn judged(memory: &mut Memory, world: &Fake, before: u64) -> Judged {
     judge(memory, &ids, before, &Settings::default())
 }
 
+/// The digest of a document in an archive, which has it only as it was judged.
+fn judged_as(memory: &mut Memory, key: &DocumentKey) -> String {
+    let now = digest(&memory.get(&key.collection, &key.id).unwrap());
+    assert_eq!(key.sha256.as_ref(), Some(&now));
+    now
+}
+
 fn in_archive(memory: &mut Memory, over: &[Bundle]) -> Vec<ArchivedBundle> {
     let bundle = |bundle: &Bundle| ArchivedBundle {
         subject: bundle.subject.clone(),
@@ -86,7 +93,7 @@ fn in_archive(memory: &mut Memory, over: &[Bundle]) -> Vec<ArchivedBundle> {
             .map(|key| ArchivedDocument {
                 collection: key.collection.clone(),
                 id: key.id.clone(),
-                sha256: digest(&memory.get(&key.collection, &key.id).unwrap()),
+                sha256: judged_as(memory, key),
             })
             .collect(),
     };
@@ -144,6 +151,8 @@ fn quotes_go_with_their_agreements_when_their_terms_have_expired() {
         .collect();
     assert_eq!(keys, [("quotes", "accepted"), ("agreements", CONDITION)]);
     assert_eq!(accepted.people, ["party:MSISDN/1", "party:MSISDN/2"]);
+    let refused = found.over.iter().find(|one| one.subject == "quote:refused");
+    assert_eq!(refused.unwrap().people, accepted.people);
     let silent = found.over.iter().find(|one| one.subject == "quote:silent");
     assert_eq!(silent.unwrap().at, EXPIRATION);
     // Unanswered, without an expiration: the scheme's answer time.

@@ -17,7 +17,7 @@ const REQUEST: &str = r#"{"quoteId":"q","transactionId":"x","payerFsp":"payerfsp
 fn quoting_documents_keep_unknown_members_of_a_newer_release() {
     let quote: Quote = serde_json::from_str(&format!(
         r#"{{"quoteId":"q","payerFsp":"payerfsp","payeeFsp":"payeefsp","state":"REJECTED","requestHash":"h",
-            "request":{REQUEST},"responseHash":"h2","responseBody":"{{}}","condition":"c",
+            "request":{REQUEST},"parties":[{{"idType":"MSISDN","identifier":"1","subIdOrType":"s"}}],"responseHash":"h2","responseBody":"{{}}","condition":"c",
             "reason":{{"code":"3100","description":"d"}},"requestedAt":1,"finishedAt":2,
             "deliveries":[{{"kind":"quote-received","destination":"payeefsp","method":"POST","path":"/quotes",
                 "delivered":true,"status":202,"attempts":1,"reason":"r","reportedAt":1}}],"archived":"f"}}"#
