@@ -95,9 +95,11 @@ impl<'s> Open<'s> {
         let method = head.method.as_str();
         let mut attributes = vec![
             ("http.request.method", method.into()),
-            ("url.path", head.uri.path().into()),
             ("http.response.status_code", u64::from(status).into()),
         ];
+        if self.spans.has_paths() {
+            attributes.push(("url.path", head.uri.path().into()));
+        }
         attributes.extend(route.map(|route| ("http.route", route.into())));
         let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
         let error = (status >= 500).then(|| format!("answered {status}"));
@@ -130,13 +132,16 @@ impl<'s> Open<'s> {
         let (address, port) = address_and_port(server, &request.url);
         let mut attributes: Vec<(&'static str, Value)> = vec![
             ("http.request.method", request.method.as_str().into()),
-            ("url.full", request.url.as_str().into()),
             ("server.address", address.into()),
             ("rialto.request", request.id.into()),
             ("rialto.component", request.component.clone().into()),
-            ("rialto.subjects", Value::Texts(request.subjects.clone())),
             ("rialto.attempts", u64::from(report.attempts).into()),
         ];
+        if self.spans.has_paths() {
+            attributes.push(("url.full", request.url.as_str().into()));
+            let subjects = Value::Texts(request.subjects.clone());
+            attributes.push(("rialto.subjects", subjects));
+        }
         attributes.extend(port.map(|port| ("server.port", u64::from(port).into())));
         let (response, error) = match &report.outcome {
             Outcome::Delivered(response) => (Some(response), None),

@@ -20,16 +20,20 @@ pub(crate) struct Exported {
 }
 
 impl Exported {
-    /// The queues that the operator wants, which count in these metrics. Log lines of the tap are added from now on.
-    pub fn new(wanted: &Telemetry, metrics: &Metrics, log: &LogTap) -> Self {
+    /// The queues that the operator wants, which count in these metrics. Log lines of the tap are added from now on. If records
+    /// are encrypted for people (`hides_people`), spans have no paths.
+    pub fn new(wanted: &Telemetry, metrics: &Metrics, log: &LogTap, hides_people: bool) -> Self {
         let records = wanted.logs.then(|| Records::new(metrics));
         if let Some(records) = &records {
             log.export(records.clone());
         }
-        Self {
-            spans: Spans::new(wanted.sampling_ratio, metrics),
-            records,
-        }
+        let spans = Spans::new(wanted.sampling_ratio, metrics);
+        let spans = if hides_people {
+            spans.without_paths()
+        } else {
+            spans
+        };
+        Self { spans, records }
     }
 }
 

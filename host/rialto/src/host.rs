@@ -174,7 +174,10 @@ impl Host {
         let lines = Lines::new(&metrics);
         start.log.deliver(lines.clone());
         let telemetry = operator.telemetry.as_ref();
-        let exported = telemetry.map(|wanted| Exported::new(wanted, &metrics, &start.log));
+        let exported = telemetry.map(|wanted| {
+            let hides_people = operator.personal_data.is_some();
+            Exported::new(wanted, &metrics, &start.log, hides_people)
+        });
         let spans = exported.as_ref().map(|exported| exported.spans.clone());
         start.look()?;
         let keys = OperatorKeys::read(operator, start.scheme)?;

@@ -104,6 +104,8 @@ pub struct Span {
 pub struct Spans {
     /// A trace is recorded if its random bits are at least this.
     threshold: u64,
+    /// Whether spans of HTTP have what may name people.
+    has_paths: bool,
     queue: Queue<Span>,
 }
 
@@ -115,8 +117,24 @@ impl Spans {
         metrics.add_span_counters(queue.counters());
         Self {
             threshold: threshold(ratio),
+            has_paths: true,
             queue,
         }
+    }
+
+    /// From now on, spans of HTTP have no paths, URLs and subjects, because these may name people.
+    #[must_use]
+    pub fn without_paths(self) -> Self {
+        Self {
+            has_paths: false,
+            ..self
+        }
+    }
+
+    /// Whether spans of HTTP have paths, URLs and subjects.
+    #[must_use]
+    pub const fn has_paths(&self) -> bool {
+        self.has_paths
     }
 
     /// Whether a trace is recorded.

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use super::{HostPeople, Named, TAKEN_AWAY, opened_text};
 
+/// An id with fewer letters and digits is searched as a whole word.
+const SHORT: usize = 6;
 /// What is encrypted is of an entry.
 const KIND: &str = "entry";
 
@@ -87,14 +89,24 @@ pub(super) fn open(people: &People, body: &str) -> Option<String> {
 impl Named {
     /// Whether the id of one of the people stands in a text, written in any case, with escapes of a URL or without, and
     /// whatever is between its letters and digits. It may say so of a text that means something else: more is encrypted
-    /// then.
+    /// then. A short id must be a whole word there: otherwise nearly every text would have it, and whoever names a person so
+    /// could have the others' entries destroyed.
     fn stands_in(&self, text: &str) -> bool {
-        let text = core(text);
-        !text.is_empty()
-            && self.names.iter().any(|name| {
-                let id = core(identifier(name));
-                !id.is_empty() && text.contains(&id)
-            })
+        let whole = core(text);
+        self.names.iter().any(|name| {
+            let id = identifier(name);
+            match core(id) {
+                core if core.is_empty() => !id.is_empty() && text.contains(id),
+                core if core.chars().count() < SHORT => words(text).any(|word| word == core),
+                core => whole.contains(&core),
+            }
+        })
+    }
+
+    /// Whether the name of a member has the id of one of the people. Names without a digit are words of components, such as
+    /// `amount`.
+    fn is_key(&self, name: &str) -> bool {
+        name.contains(|c: char| c.is_ascii_digit() || c == '@') && self.stands_in(name)
     }
 
     fn stands_in_value(&self, value: &Value) -> bool {
@@ -104,7 +116,7 @@ impl Named {
             Value::Array(items) => items.iter().any(|item| self.stands_in_value(item)),
             Value::Object(members) => members
                 .iter()
-                .any(|(name, value)| self.stands_in(name) || self.stands_in_value(value)),
+                .any(|(name, value)| self.is_key(name) || self.stands_in_value(value)),
             Value::Null | Value::Bool(_) => false,
         }
     }
@@ -116,6 +128,14 @@ fn identifier(name: &str) -> &str {
     let mut parts = id.split('/');
     let first = parts.next().unwrap_or_default();
     parts.next().unwrap_or(first)
+}
+
+/// The words of a text, as `core` has them.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let decoded = percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let words = decoded.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<String> = words.map(core).filter(|word| !word.is_empty()).collect();
+    words.into_iter()
 }
 
 /// The letters and digits of a text in lower case, without the escapes of a URL.

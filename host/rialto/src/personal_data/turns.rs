@@ -92,11 +92,15 @@ fn hidden(people: &People, content: &str) -> Option<Hidden> {
     }
 }
 
-/// Leave the beginning of the path of a request that failed before it said what it was about. The rest may name somebody,
-/// and with which key is not known.
+/// Leave the beginning of the path of a request that ended before it said what it was about: it failed, or met another
+/// release and ran again in another turn. The rest may name somebody, and with which key is not known.
 pub(super) fn cut_path(record: &mut Record) {
     let is_unknown = record.kind == Kind::Request && record.subjects.is_empty();
-    if !is_unknown || record.ended == Ended::Executed {
+    let is_answered = record
+        .steps
+        .iter()
+        .any(|step| matches!(step, Step::Answered { .. }));
+    if !is_unknown || (record.ended == Ended::Executed && is_answered) {
         return;
     }
     if let Some((method, path)) = record.function.split_once(" /") {

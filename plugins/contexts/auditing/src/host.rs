@@ -1,6 +1,7 @@
 //! The real surroundings: the host's surfaces, and the other contexts.
 
 use rialto_sdk::bindings::rialto::host::{clock, logging};
+use rialto_sdk::messages::path_spelt_once;
 
 use crate::bindings::rialto::host::audit_log::{self, Filter, Page};
 use crate::bindings::rialto::host::auditing::{self, Entry};
@@ -32,6 +33,15 @@ impl World for Host {
 
     fn names(&mut self, subject: &str) {
         logging::person(subject);
+        // A party as turns about it write it, and also without the word before it.
+        let party = match subject.split_once(':') {
+            Some(("party", id)) => Some(id),
+            Some(_) => None,
+            None => Some(subject).filter(|id| id.contains('/')),
+        };
+        if let Some(id) = party {
+            logging::person(&format!("party:{}", path_spelt_once(id)));
+        }
     }
 
     fn warn(&mut self, about: &str, line: &str) {

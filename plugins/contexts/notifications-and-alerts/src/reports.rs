@@ -1,5 +1,5 @@
 //! Delivery reports, by destination. By default, a message that was delivered at the first attempt leaves no
-//! report: the host's history has every message under its subject. Reports stay for good.
+//! report: the host's history has every message under its subject. Reports stay for good, so they name no party.
 
 use crate::notification::Ended;
 use crate::settings::Settings;
@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Reports by destination and time.
 const REPORTS: Collection<ReportDocument> = Collection::new("reports");
 
+/// The beginning of a party's subject.
+const PARTY: &str = "party:";
 /// Bytes of an answer that a report keeps: enough for an FSPIOP error.
 const ANSWER_BYTES_MAX: usize = 1_024;
 
@@ -18,7 +20,7 @@ const ANSWER_BYTES_MAX: usize = 1_024;
 pub struct ReportDocument {
     /// The notification's id.
     pub notification_id: String,
-    /// Its subject: `transfer:7c23e80c-…`.
+    /// Its subject: `transfer:7c23e80c-…`. Of a party only `party`.
     pub subject: String,
     /// The context that asked for it.
     pub requested_by: String,
@@ -26,7 +28,7 @@ pub struct ReportDocument {
     pub destination: String,
     /// The HTTP method.
     pub method: String,
-    /// The path of the resource.
+    /// The path of the resource; of a message about a party its first part.
     pub path: String,
     /// Whether the destination answered 2xx.
     pub delivered: bool,
@@ -37,7 +39,7 @@ pub struct ReportDocument {
     /// Why it was not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The beginning of the last answer's body, if it had one.
+    /// The beginning of the last answer's body, if it had one and the message was not about a party.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
     /// UTC, milliseconds since 1970.
@@ -49,14 +51,22 @@ impl ReportDocument {
     #[must_use]
     pub fn new(ended: &Ended) -> Self {
         let event = ended.event.clone();
-        let answer = cut(&ended.answer, ANSWER_BYTES_MAX);
+        let is_of_party = ended.subject.starts_with(PARTY);
+        let (subject, path, answer) = if is_of_party {
+            let first = event.path.trim_start_matches('/').split('/').next();
+            let path = format!("/{}", first.unwrap_or_default());
+            ("party", path, "")
+        } else {
+            let answer = cut(&ended.answer, ANSWER_BYTES_MAX);
+            (&*ended.subject, event.path, answer)
+        };
         Self {
             notification_id: event.notification_id,
-            subject: ended.subject.clone(),
+            subject: subject.to_owned(),
             requested_by: event.requested_by,
             destination: event.destination,
             method: event.method,
-            path: event.path,
+            path,
             delivered: event.delivered,
             status: event.status,
             attempts: event.attempts,
@@ -110,7 +120,11 @@ mod tests {
     use rialto_sdk::testing::survives_a_rollback;
 
     fn report(delivered: bool, attempts: u32, answer: &str) -> ReportDocument {
-        ReportDocument::new(&Ended {
+        ReportDocument::new(&ended(delivered, attempts, answer))
+    }
+
+    fn ended(delivered: bool, attempts: u32, answer: &str) -> Ended {
+        Ended {
             event: notify_report::Event {
                 notification_id: "1b4e28ba-2fa1-41d2-883f-0016d3cca427".to_owned(),
                 requested_by: "fsp-interop-api".to_owned(),
@@ -127,7 +141,7 @@ mod tests {
             },
             subject: "transfer:t".to_owned(),
             answer: answer.to_owned(),
-        })
+        }
     }
 
     #[test]
@@ -149,6 +163,21 @@ mod tests {
         let notice = r#"{"audience":"checkers","request":"r","kind":"k","participant":"p","state":"s",
             "message":"m","at":1}"#;
         survives_a_rollback(&NOTICES, &serde_json::from_str(notice).unwrap(), &[]);
+    }
+
+    #[test]
+    fn a_report_names_no_party() {
+        let ended = Ended {
+            event: notify_report::Event {
+                path: "/parties/MSISDN/4915/error".to_owned(),
+                ..ended(false, 3, "").event
+            },
+            subject: "party:MSISDN/4915".to_owned(),
+            answer: "4915 is unknown here".to_owned(),
+        };
+        let text = serde_json::to_string(&ReportDocument::new(&ended)).unwrap();
+        assert!(!text.contains("4915"), "{text}");
+        assert!(text.contains(r#""path":"/parties""#), "{text}");
     }
 
     #[test]

@@ -11,6 +11,8 @@ use rialto_tests::waiting::until;
 use rialto_tests::{TestScheme, World, WorldOptions};
 use serde_json::Value;
 
+use crate::telemetry::Collector;
+
 /// Longer than terms last and their archive takes.
 const SOON: Duration = Duration::from_secs(120);
 const KEPT: &str = "path = \"state\"\nkeep = { quotes = \"1 s\" }";
@@ -51,7 +53,11 @@ async fn archived_quotes_are_encrypted_and_what_stays_names_nobody() {
     scheme
         .replace("rialto.toml", "path = \"state\"", KEPT)
         .unwrap();
-    scheme.add_host_settings(PERSONAL_DATA).unwrap();
+    let (collector, address) = Collector::start().await;
+    let telemetry = format!("[telemetry]\nendpoint = \"http://{address}\"\n");
+    scheme
+        .add_host_settings(&format!("{PERSONAL_DATA}\n{telemetry}"))
+        .unwrap();
     let options = WorldOptions {
         expires_in: Duration::from_secs(15),
         ..WorldOptions::default()
@@ -65,6 +71,19 @@ async fn archived_quotes_are_encrypted_and_what_stays_names_nobody() {
         world.party("payeefsp").clone(),
     );
     let numbers = [payer.identifier().to_owned(), payee.identifier().to_owned()];
+
+    // Spans of the lookup have arrived, without whom it was about.
+    until("spans of the lookup", SOON, async || {
+        let spans = collector.spans();
+        let are_there = spans.contains("/parties/{Type}/{ID}") && spans.contains("PUT 127.0.0.1");
+        Ok(are_there.then_some(()).ok_or(spans))
+    })
+    .await
+    .unwrap();
+    let spans = collector.spans();
+    for number in &numbers {
+        assert!(!spans.contains(number), "{spans}");
+    }
 
     // Until the terms expire, the quote is what it was.
     let (callback, _) = world.payer().query_quote(&quote).await.unwrap();

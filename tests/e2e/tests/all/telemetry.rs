@@ -140,6 +140,11 @@ impl Collector {
         Response::new(Full::new(Bytes::from_static(b"{}")))
     }
 
+    /// All spans so far, as they came.
+    pub(crate) fn spans(&self) -> String {
+        Value::from(self.exports.lock().unwrap().clone()).to_string()
+    }
+
     /// All log records so far.
     pub(crate) fn log_records(&self) -> Vec<Value> {
         let logs = self.logs.lock().unwrap();
