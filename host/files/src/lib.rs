@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use owned::{Owner, accept, accept_if_there, create_if_missing, folder, temporary_folder};
-pub use written::{create, make_once, sync_folder, write};
+pub use written::{create, make_once, sync_folder, unfinished, write};
 
 /// Why a folder or a file is not used.
 #[derive(Debug, thiserror::Error)]

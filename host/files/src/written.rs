@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::owned::FILE;
 use crate::{FileError, io};
 
+/// The ending of the name of a file that is being written.
+const NEW: &str = ".new";
+
 /// Create an empty private file, whatever the umask. Its name is on the disk after the next `sync_folder`.
 ///
 /// # Errors
@@ -30,7 +33,7 @@ pub fn create(path: &Path) -> Result<File, FileError> {
 /// the file is the old one or the new one.
 ///
 /// # Errors
-/// When the system refuses. Nothing has changed then.
+/// When the system refuses. Then nothing has changed, or the new file is there and may be lost again in a power cut.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<(), FileError> {
     let new = beside(path, parts)?;
     if let Err(error) = std::fs::rename(&new, path) {
@@ -69,13 +72,40 @@ pub fn sync_folder(path: &Path) -> Result<(), FileError> {
     synced.map_err(io(path))
 }
 
+/// The files that killed processes have left while they wrote a file, which no living process writes now.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn unfinished(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder_of(path))? {
+        let path = entry?.path();
+        let other = path.file_name().unwrap_or_default().to_string_lossy();
+        let write = other
+            .strip_prefix(&*name)
+            .and_then(|rest| rest.strip_prefix('.')?.strip_suffix(NEW));
+        let is_one = write
+            .and_then(|write| write.split_once('-'))
+            .is_some_and(|(process, write)| is_number(process) && is_number(write));
+        if is_one {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Write a private file beside its final name. Its bytes are on the disk.
 fn beside(path: &Path, parts: &[&[u8]]) -> Result<PathBuf, FileError> {
     static WRITES: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_owned();
     // The name is of this write alone, because two threads may write the same file.
     let write = WRITES.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}-{write}.new", std::process::id()));
+    name.push(format!(".{}-{write}{NEW}", std::process::id()));
     let new = path.with_file_name(name);
     let written = (|| {
         let mut file = match create(&new) {

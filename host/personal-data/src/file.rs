@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -64,9 +64,41 @@ pub enum KeysError {
     /// It exists already.
     #[error("{path} exists already, so no new keys of people are written there", path = .0.display())]
     Exists(PathBuf),
+    /// The keys are destroyed, and it is not known whether that is on the disk.
+    #[error(
+        "the keys are destroyed in the file, and the system could not say that it is on the disk ({0}): after a power cut they may be back; destroy them again then"
+    )]
+    NotSynced(FileError),
     /// The system gives no randomness.
     #[error("the system gives no randomness for a key")]
     NoRandomness,
+}
+
+/// Write zeros over a file's content.
+fn overwrite(mut file: File) -> std::io::Result<()> {
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(0);
+    file.write_all(&vec![0; length])?;
+    file.sync_all()
+}
+
+/// Overwrite and remove what a killed process has left beside the file: a whole copy of keys, some of which may have been
+/// destroyed since.
+pub(crate) fn remove_unfinished(path: &Path) {
+    let removed = rialto_files::unfinished(path).and_then(|left| {
+        for file in left {
+            overwrite(OpenOptions::new().write(true).open(&file)?)?;
+            std::fs::remove_file(&file)?;
+            tracing::warn!(path = %file.display(), "an unfinished file of people's keys was removed");
+        }
+        Ok(())
+    });
+    if let Err(error) = removed {
+        tracing::error!(
+            path = %path.display(),
+            %error,
+            "unfinished copies beside the file of people's keys (their names end in `.new`) could not be removed: overwrite and remove them"
+        );
+    }
 }
 
 /// The content of a file.
@@ -109,24 +141,29 @@ impl Keys {
     }
 
     /// Write the file. It is on the disk, whole, when this returns. What it said before is overwritten, as far as the file
-    /// system and the disk do that.
+    /// system and the disk do that, and so are unfinished files of earlier writes.
+    ///
+    /// # Errors
+    /// `NotSynced` if the file has changed all the same.
     pub(crate) fn write(&self, path: &Path) -> Result<(), KeysError> {
-        let before = OpenOptions::new().write(true).open(path).ok();
-        rialto_files::write(path, &[&self.bytes()])?;
-        let Some(mut before) = before else {
-            return Ok(());
-        };
-        let overwritten = (|| {
-            let length = usize::try_from(before.metadata()?.len()).unwrap_or(0);
-            before.write_all(&vec![0; length])?;
-            before.sync_all()
-        })();
-        if let Err(error) = overwritten {
+        let before = OpenOptions::new().write(true).open(path);
+        let bytes = self.bytes();
+        let written = rialto_files::write(path, &[&bytes]);
+        if let Err(error) = written {
+            let is_new = std::fs::read(path).is_ok_and(|found| found == **bytes);
+            return Err(if is_new {
+                KeysError::NotSynced(error)
+            } else {
+                error.into()
+            });
+        }
+        if let Err(error) = before.and_then(overwrite) {
             tracing::warn!(
                 %error,
                 "the earlier file of people's keys is removed, and its blocks on the disk could not be overwritten"
             );
         }
+        remove_unfinished(path);
         Ok(())
     }
 

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::hmac::{HMAC_SHA256, Key};
 use parking_lot::{Mutex, RwLock};
 
-use crate::file::{FileId, Keys, KeysError};
+use crate::file::{FileId, Keys, KeysError, remove_unfinished};
 use crate::pseudonym::{Leaf, leaf_of, parts};
 use crate::sealed::{self, Parts, record_key};
 use crate::tree::Seed;
 
 /// How many keys of people are remembered. One costs about 100 HMACs to derive.
 const REMEMBERED_MAX: usize = 4_096;
+/// Bytes of a subject that count.
+const SUBJECT_BYTES_MAX: usize = 256;
 
 /// What is left of something that was encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,7 +159,7 @@ impl People {
     /// again later has a new key. Subjects that are no people are ignored.
     ///
     /// # Errors
-    /// When the file cannot be written; no key is destroyed then.
+    /// When the file cannot be written. No key is destroyed then, unless the error is [`KeysError::NotSynced`].
     pub fn shred(&self, subjects: &[&str]) -> Result<Vec<Shredded>, KeysError> {
         let _one = self.shredding.lock();
         let mut keys = self.keys.read().clone();
@@ -176,11 +178,20 @@ impl People {
             return Ok(shredded);
         }
         keys.shreddings += 1;
-        keys.write(&self.path)?;
+        let written = keys.write(&self.path);
+        if !matches!(written, Ok(()) | Err(KeysError::NotSynced(_))) {
+            return written.map(|()| shredded);
+        }
+        // Memory is as the file is.
         let mut current = self.keys.write();
         *current = keys;
         self.remembered.lock().clear();
-        Ok(shredded)
+        written.map(|()| shredded)
+    }
+
+    /// Overwrite and remove what a killed process has left beside the file. Only the process that writes the file calls it.
+    pub fn remove_unfinished(&self) {
+        remove_unfinished(&self.path);
     }
 
     /// The keys of leaves; none for those that were destroyed.
@@ -204,6 +215,8 @@ impl People {
 
 /// The place of a person's key: the first that was not destroyed.
 fn current(keys: &Keys, subject: &str) -> Leaf {
+    // As the host cuts the subjects of turns, so that a person has one key.
+    let subject = &subject[..subject.floor_char_boundary(SUBJECT_BYTES_MAX)];
     let key = Key::new(HMAC_SHA256, &*keys.pseudonyms);
     let mut generation = 0;
     loop {

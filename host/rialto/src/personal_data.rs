@@ -118,9 +118,11 @@ impl HostPeople {
     /// # Errors
     /// When the file of keys cannot be written; or the store, when it is too late.
     pub fn shred(&self, subjects: &[&str]) -> Result<Vec<String>, ShredError> {
-        let shredded = self.people.shred(subjects)?;
-        self.remember()?;
-        Ok(shredded.into_iter().map(|one| one.pseudonym).collect())
+        let shredded = self.people.shred(subjects);
+        if matches!(shredded, Ok(_) | Err(KeysError::NotSynced(_))) {
+            self.remember()?;
+        }
+        Ok(shredded?.into_iter().map(|one| one.pseudonym).collect())
     }
 
     /// An entry of the audit log as people read it; none if nothing in it is encrypted, or its keys are not there.

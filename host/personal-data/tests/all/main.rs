@@ -169,6 +169,49 @@ fn files_are_private_made_once_and_checked() {
 }
 
 #[test]
+fn copies_that_a_killed_process_has_left_are_overwritten_and_removed() {
+    let Scene {
+        path,
+        people,
+        _folder,
+    } = scene();
+    let name = |end: &str| path.with_file_name(format!("people.keys{end}"));
+    let (left, again) = (name(".4242-0.new"), name(".4242-1.new"));
+    // Others in the folder are somebody else's.
+    let others = [name(".old"), name(".a-0.new"), name("s.4242-0.new")];
+    std::fs::copy(&path, &left).unwrap();
+    let held = std::fs::File::open(&left).unwrap();
+    for other in &others {
+        std::fs::copy(&path, other).unwrap();
+    }
+    people.remove_unfinished();
+    assert!(!left.exists());
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut &held, &mut bytes).unwrap();
+    assert!(bytes.len() > 50 && bytes.iter().all(|byte| *byte == 0));
+    std::fs::copy(&path, &again).unwrap();
+    people.shred(&[ANNA]).unwrap();
+    assert!(!again.exists());
+    assert!(others.iter().all(|other| other.exists()));
+}
+
+#[test]
+fn a_long_name_has_one_key_with_its_beginning() {
+    let Scene {
+        people, _folder, ..
+    } = scene();
+    let long = format!("party:ALIAS/{}", "\u{e4}".repeat(200));
+    let cut = &long[..long.floor_char_boundary(256)];
+    assert_eq!(people.leaf(&long), people.leaf(cut));
+    let sealed = seal(&people, &[cut], b"plain");
+    people.shred(&[&long]).unwrap();
+    assert!(matches!(
+        people.unseal("test", &sealed),
+        Opened::Shredded(_)
+    ));
+}
+
+#[test]
 fn nothing_is_destroyed_when_the_file_cannot_be_written() {
     let Scene {
         path,

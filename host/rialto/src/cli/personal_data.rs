@@ -64,11 +64,17 @@ impl PersonalData {
                 if json {
                     out::json(&done)?;
                 } else {
-                    for (subject, pseudonym) in wanted.subjects.iter().zip(&done.pseudonyms) {
+                    let people = wanted.subjects.iter().zip(&done.pseudonyms);
+                    for ((subject, pseudonym), turns) in people.zip(&done.turns) {
                         let (subject, pseudonym) = (words::plain(subject), words::plain(pseudonym));
                         out::line(format_args!(
-                            "{subject}: the key of {pseudonym} is destroyed"
+                            "{subject}: the key of {pseudonym} is destroyed; turns in the history: {turns}"
                         ))?;
+                        if *turns == 0 {
+                            out::note(format_args!(
+                                "no turn names {subject}: look at how turns of this person write it (`rialto events`), and destroy that key"
+                            ));
+                        }
                     }
                     out::note("replace each copy of the file of keys by the file as it is now");
                 }

@@ -12,10 +12,10 @@ use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
 use crate::personal_data::{HostPeople, ShredError};
 
-/// The most people of one request.
-pub const SUBJECTS_MAX: usize = 100;
-/// The longest name of a person, in bytes: that of a subject.
-const SUBJECT_BYTES_MAX: usize = 256;
+/// The most people of one request. The entry of the audit log has all their pseudonyms.
+pub const SUBJECTS_MAX: usize = 20;
+/// The longest name of a person, in bytes. The first 256 count.
+const SUBJECT_BYTES_MAX: usize = 2 << 10;
 /// The audit log's name for the destruction of keys.
 const SHRED: &str = "personal-data-shred";
 
@@ -47,6 +47,8 @@ pub struct Shred {
 pub struct ShreddedPeople {
     /// The pseudonyms that they have in records from before, in the order of the request.
     pub pseudonyms: Vec<String>,
+    /// How many turns of the history have each pseudonym. None of them: perhaps the person is written in another way there.
+    pub turns: Vec<u64>,
 }
 
 impl From<ShredError> for Problem {
@@ -97,9 +99,19 @@ pub(super) async fn shred(
         let pseudonyms = shared.audit.keep(&who, &audited, done, || {
             people.shred(&subjects).map_err(Problem::from)
         })?;
-        Ok(Json(ShreddedPeople { pseudonyms }))
+        let turns = pseudonyms.iter().map(|one| turns_of(&shared, one));
+        let turns = turns.collect::<Result<_, _>>()?;
+        Ok(Json(ShreddedPeople { pseudonyms, turns }))
     })
     .await
+}
+
+/// How many turns of the history, in archives too, have a pseudonym among their subjects.
+fn turns_of(shared: &Shared, pseudonym: &str) -> Result<u64, Problem> {
+    let (_, in_store) = shared.store.last_of_history(pseudonym, 0)?;
+    let folder = &shared.archiver.folder;
+    let in_archives = shared.store.archived_history(folder, pseudonym, 0)?.earlier;
+    Ok((in_store + in_archives) as u64)
 }
 
 fn check(people: &HostPeople, subjects: &[&str]) -> Result<(), Problem> {

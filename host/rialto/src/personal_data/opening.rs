@@ -43,6 +43,7 @@ impl HostPeople {
             "{} is the file of people's keys that [personal-data] in rialto.toml says is lost: remove `lost`, or take the file away",
             path.display()
         );
+        opened.remove_unfinished();
         Ok(Some(Arc::new(Self {
             people: opened,
             store: store.clone(),

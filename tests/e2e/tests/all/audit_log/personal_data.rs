@@ -241,7 +241,13 @@ async fn requests_that_destroy_nothing_are_refused() {
         ),
         (
             "ada",
-            json!({ "subjects": [format!("party:{}", "a".repeat(251))] }),
+            json!({ "subjects": [format!("party:{}", "a".repeat(2043))] }),
+            400,
+            "malformed",
+        ),
+        (
+            "ada",
+            json!({ "subjects": vec![person; 21] }),
             400,
             "malformed",
         ),
