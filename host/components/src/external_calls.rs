@@ -14,6 +14,7 @@ use crate::link::EventPayload;
 use crate::names::InterfaceName;
 use crate::release::{Member, Release};
 use crate::runtime::{failed, in_member, note, params};
+use crate::surfaces::auditing;
 use crate::values::Json;
 
 /// A call, or an event, with its arguments.
@@ -27,8 +28,17 @@ pub struct Call {
     pub arguments: Vec<Value>,
     /// The release whose types the arguments have.
     pub release: u64,
-    /// The client that makes the call, by its proven name; none for the host itself.
-    pub client: Option<Name>,
+    /// The client that makes the call; none for the host itself.
+    pub client: Option<Client>,
+}
+
+/// A client from outside, as it has proven itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its name.
+    pub name: Name,
+    /// The public name of the credential that it has shown; empty for one without a name.
+    pub credential: Name,
 }
 
 /// The outcome of a call.
@@ -67,7 +77,9 @@ pub(crate) fn call(
     turn.set_release(release.number);
     let handled = in_member(release, component, turn, |member, instance| {
         if let Some(active) = &mut instance.store.data_mut().active {
-            active.caller = call.client.clone().map(Source::Client);
+            let client = call.client.as_ref();
+            active.caller = client.map(|client| Source::Client(client.name.clone()));
+            active.actor = client.map(|client| Arc::new(auditing::actor_of_call(client)));
         }
         let mut results = vec![Val::Bool(false); member.exports[export].results];
         member.invoke(instance, export, &arguments, &mut results)?;
@@ -80,7 +92,11 @@ pub(crate) fn call(
             Some(Val::Result(Err(_))) => Some(case(&gave["err"])),
             _ => None,
         };
+        let is_refused = refused.is_some();
         note(instance, Step::Replied { refused })?;
+        if call.client.is_some() {
+            instance.store.data_mut().audit_call(call, is_refused)?;
+        }
         Ok(Box::new(CallOutcome::Returned(gave)) as Reply)
     });
     in_time(handled)

@@ -24,7 +24,6 @@ const HOST: &str = "host";
 /// What is wanted by who connects.
 const HANDSHAKE: &str = "TLS handshake";
 /// The answer to who may not.
-const FORBIDDEN: u16 = 403;
 
 /// A client that has not proven who it is.
 #[must_use]
@@ -91,15 +90,16 @@ pub(crate) fn of_request(
     Some(traced(denial, head))
 }
 
-/// The denial of an operator's request that a component has refused for who has sent it. Only of one that reads: one that
-/// may change something has an entry of its own.
+/// The denial of an operator's request that a component has refused with 403, for who has sent it. Only of one that has no
+/// entry of its own: it reads, or its document says so (`is_audited`).
 pub(crate) fn by_component(
     head: &Parts,
     (operator, route): (Option<&wit::Caller>, Option<&str>),
-    (component, status): (&str, u16),
+    component: &str,
+    is_audited: bool,
 ) -> Option<Denial> {
-    let operator = operator.filter(|_| status == FORBIDDEN)?;
-    if ![Method::GET, Method::HEAD].contains(&head.method) {
+    let operator = operator?;
+    if is_audited && ![Method::GET, Method::HEAD].contains(&head.method) {
         return None;
     }
     let why = "the component has refused it".to_owned();

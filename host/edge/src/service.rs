@@ -259,12 +259,8 @@ impl Service {
                 let trace = span.as_ref().map(|span| span.trace);
                 let trace = trace.unwrap_or_else(|| trace_of(&head.headers));
                 let response = self.turn(&api, head, request, permit, trace).await;
-                let operator = head.extensions.get();
-                let operator = operator.map(|KnownOperator(operator)| operator);
-                let route = api.route(head.uri.path(), head.method.as_str());
-                let answered = (&*served.component, response.status().as_u16());
-                if let Some(denial) = denied::by_component(head, (operator, route), answered) {
-                    self.denials.keep(denial);
+                if response.status() == StatusCode::FORBIDDEN {
+                    self.keep_denial(&api, served, head);
                 }
                 (id, response)
             }
@@ -290,6 +286,18 @@ impl Service {
             span.answered(head, route, response.status().as_u16());
         }
         response
+    }
+
+    /// Keep that a component has refused a request for who has sent it, unless the audit log has it already.
+    fn keep_denial(&self, api: &Api, served: &Served, head: &Parts) {
+        let operator = head.extensions.get();
+        let operator = operator.map(|KnownOperator(operator)| operator);
+        let route = api.route(head.uri.path(), head.method.as_str());
+        let is_audited = operation(api, head).is_none_or(|operation| operation.is_audited);
+        let denial = denied::by_component(head, (operator, route), &served.component, is_audited);
+        if let Some(denial) = denial {
+            self.denials.keep(denial);
+        }
     }
 
     /// Validate a request. An error is the first violation.

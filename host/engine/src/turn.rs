@@ -543,6 +543,21 @@ impl Turn {
         Ok(())
     }
 
+    /// Whether it has staged anything but its own record: a document, an event, a message, a reminder, a receipt or an
+    /// entry.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        let staged = &self.staged;
+        self.touched
+            .values()
+            .any(|document| document.write.is_some())
+            || !staged.deliveries.is_empty()
+            || !staged.outbound.is_empty()
+            || !staged.reminders.is_empty()
+            || !staged.receipts.is_empty()
+            || !staged.audit.is_empty()
+    }
+
     fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut AccessedDocument, Interrupt> {
         let at = match self.touched.get_index_of(&key) {
             Some(at) => at,

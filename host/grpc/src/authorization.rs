@@ -31,6 +31,8 @@ pub enum Denied {
 pub struct Client {
     /// Its name, as components are told it.
     pub name: Name,
+    /// The public name of the credential that it has shown; empty for one without a name.
+    pub credential: Name,
     /// Clients with the same share have one share of the host's work together.
     pub share: Name,
 }

@@ -9,6 +9,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use rialto_components::denials::{self, Denials};
+use rialto_components::external_calls::Client as CallClient;
 use rialto_edge::pace::PacedBody;
 use rialto_edge::peers::Shares;
 use rialto_edge::spans::{Open, begun_by};
@@ -280,16 +281,13 @@ impl Service {
                     within: Some(left),
                     ..Requester::default()
                 };
+                let caller = CallClient {
+                    name: client.name,
+                    credential: client.credential,
+                };
                 let message = request.into_inner();
                 let answer = turns
-                    .run(
-                        &calls,
-                        &method,
-                        message,
-                        permit,
-                        trace,
-                        (asker, client.name),
-                    )
+                    .run(&calls, &method, message, permit, trace, (asker, caller))
                     .await;
                 answer.map(tonic::Response::new)
             }

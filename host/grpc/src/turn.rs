@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rialto_components::external_calls::{Call, CallOutcome, label};
+use rialto_components::external_calls::{Call, CallOutcome, Client as CallClient, label};
 use rialto_components::runtime::Argument;
 use rialto_engine::{Engine, Name, Requester, Trace};
 use rialto_proto::Refusal;
@@ -44,7 +44,7 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        (asker, client): (Requester, Name),
+        (asker, client): (Requester, CallClient),
     ) -> Result<Bytes, Status> {
         let until = asker.within.map(|within| Instant::now() + within);
         let (mut calls, mut served) = (calls.clone(), served.clone());
@@ -85,7 +85,7 @@ impl Turns {
         message: Bytes,
         permit: SharedPermit,
         trace: Trace,
-        (asker, client): (Requester, Name),
+        (asker, client): (Requester, CallClient),
     ) -> Result<CallOutcome, Status> {
         let method = &served.method;
         let arguments = calls.codec.arguments(method, &message);

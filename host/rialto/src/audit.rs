@@ -181,7 +181,7 @@ impl Audit {
         let ran = run();
         let outcome = cut(outcome(&ran));
         let ended = self.store.end_operation(id, &outcome);
-        let ended = ended.and_then(|()| self.write(id, who, audited, Some(&outcome)));
+        let ended = ended.and_then(|()| self.write(Some(id), who, audited, Some(&outcome)));
         if let Err(error) = ended {
             let action = audited.action;
             // The action has run, but its entry says that the outcome is not known.
@@ -239,6 +239,17 @@ impl Audit {
         Ok(operations.into_iter().map(Entry::from).collect())
     }
 
+    /// Write that somebody has read the table of entries, to the log that cannot be changed: the table would grow by each look
+    /// at it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn was_read(&self, who: &Actor, about: &str) -> Result<(), StoreError> {
+        let read = AuditedAction::new("audit.read", about);
+        let outcome = Outcome::Done(String::new());
+        self.write(None, who, &read, Some(&outcome))
+    }
+
     fn add(
         &self,
         who: &Actor,
@@ -247,7 +258,7 @@ impl Audit {
     ) -> Result<u64, StoreError> {
         let _one = self.adding.lock();
         let id = self.store.last_operation()? + 1;
-        self.write(id, who, audited, outcome.as_ref())?;
+        self.write(Some(id), who, audited, outcome.as_ref())?;
         self.store.add_operation(&Operation {
             id,
             at: self.clock.now(),
@@ -264,16 +275,17 @@ impl Audit {
     /// Write an entry of the log that cannot be changed. It is on disk with the engine's next group.
     fn write(
         &self,
-        id: u64,
+        id: Option<u64>,
         who: &Actor,
         audited: &AuditedAction<'_>,
         outcome: Option<&Outcome>,
     ) -> Result<(), StoreError> {
         let at = self.clock.now();
         let (outcome, reason) = outcome.map_or(("begun", ""), worded);
-        let mut details = serde_json::json!({ "operation": id });
+        let mut details = serde_json::Map::new();
+        details.extend(id.map(|id| ("operation".to_owned(), id.into())));
         if !reason.is_empty() {
-            details["reason"] = reason.into();
+            details.insert("reason".to_owned(), reason.into());
         }
         let is_person = !who.operator.is_empty();
         let entry = rialto_audit::Entry {
@@ -297,7 +309,7 @@ impl Audit {
             about: beginning(audited.about),
             outcome: outcome.to_owned(),
             note: beginning(audited.note),
-            details: Some(details),
+            details: (!details.is_empty()).then(|| details.into()),
             sealed: String::new(),
             release: None,
             turn: None,

@@ -124,6 +124,7 @@ fn authorizer(shared: Arc<Shared>) -> Authorizer {
         if caller.has(role) {
             return Ok(Client {
                 name: (&*caller.person).into(),
+                credential: caller.credential().into(),
                 share: format!("operator {}", caller.name).into(),
             });
         }

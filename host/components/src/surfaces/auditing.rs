@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::interrupt;
 use crate::bindings::rialto::host::auditing::{Entry as Wanted, Host, Outcome, Refusal};
 use crate::denials::Denial;
+use crate::external_calls::{Call, Client};
 use crate::guest::Guest;
 use crate::http::{Caller, Request};
 
@@ -114,6 +115,34 @@ impl Guest {
             "bodySha256": digest,
         }));
         append(self.turn()?, &entry)
+    }
+}
+
+impl Guest {
+    /// Write the entry of a program's call that has changed something, or would have. What only reads has none.
+    pub(crate) fn audit_call(&mut self, call: &Call, is_refused: bool) -> wasmtime::Result<()> {
+        if !is_refused && !self.turn_ref()?.has_changes() {
+            return Ok(());
+        }
+        let outcome = if is_refused { "refused" } else { "done" };
+        let mut entry = self.entry(action_of(&format!("call.{}", call.function)), outcome)?;
+        let interface = &call.interface;
+        entry.about = interface[..interface.floor_char_boundary(ABOUT_BYTES_MAX)].to_owned();
+        let arguments = serde_json::to_vec(&call.arguments)?;
+        // The arguments may have a secret, and may be long.
+        let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(arguments));
+        entry.details = Some(serde_json::json!({ "argumentsSha256": digest }));
+        append(self.turn()?, &entry)
+    }
+}
+
+/// The actor of a program's call.
+pub(crate) fn actor_of_call(client: &Client) -> Actor {
+    Actor {
+        kind: ActorKind::Operator,
+        name: client.name.to_string(),
+        operator: String::new(),
+        credential: client.credential.to_string(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::world::{World, asker, friend, release, rule};
-use rialto_components::external_calls::{Call, CallOutcome, label};
+use rialto_components::external_calls::{Call, CallOutcome, Client, label};
 use rialto_components::runtime::Argument;
 use rialto_engine::{Failure, Requester, Trace};
 use serde_json::{Value, json};
@@ -92,7 +92,10 @@ fn a_component_is_told_who_calls_it() {
     let of_the_host = echo(&world, "who-calls");
     assert_eq!(of_the_host, Ok(CallOutcome::Returned(json!("nobody"))));
     let call = Call {
-        client: Some("switch".into()),
+        client: Some(Client {
+            name: "switch".into(),
+            credential: "token 1".into(),
+        }),
         ..call(ECHO, vec![json!("who-calls")])
     };
     let of_a_client = run(&world, "friend", Argument::Call(call), None);

@@ -422,9 +422,13 @@ fn decide(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
 
 pub(super) async fn audit(
     State(shared): Host,
+    By(caller): By,
     Asked(wanted): Asked<Entries>,
 ) -> Result<Json<Vec<Entry>>, Problem> {
     blocking(&shared.clone().reads, move || {
+        shared
+            .audit
+            .was_read(&Actor::from(&caller), &wanted.about)?;
         let last = wanted.last.unwrap_or(ENTRIES).min(TURNS_MAX);
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         Ok(Json(shared.audit.last(&wanted.about, last)?))

@@ -3,6 +3,7 @@
 
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
+use rialto_sdk::errors::error;
 use rialto_sdk::money;
 use serde_json::json;
 
@@ -12,10 +13,24 @@ use crate::surroundings::Publication;
 #[must_use]
 pub fn of(publication: &Publication) -> Option<Audited> {
     let about = |id: &str| format!("transfer:{id}");
-    let refused = |action, id: &str, error: &ErrorInformation| {
+    let refused = |action, id: &str, error: &ErrorInformation, (payer, payee): (&str, &str)| {
         let why = format!("{} {}", error.code, error.description);
-        Some(Audited::refused(action, about(id), &why))
+        Some(Audited {
+            details: json!({ "payerFsp": payer, "payeeFsp": payee }),
+            ..Audited::refused(action, about(id), &why)
+        })
     };
+    /// The entry of a refusal, by the members that all such events have.
+    macro_rules! refused {
+        ($action:expr, $event:expr) => {
+            refused(
+                $action,
+                &$event.transfer_id,
+                &$event.error,
+                (&$event.payer_fsp, &$event.payee_fsp),
+            )
+        };
+    }
     match publication {
         Publication::Prepared(event) => Some(Audited::done(
             "transfer.prepared",
@@ -29,34 +44,31 @@ pub fn of(publication: &Publication) -> Option<Audited> {
         )),
         Publication::QueryResponse(_) => None,
         Publication::RejectRequestProcessed(event) => {
-            refused("transfer.rejected", &event.transfer_id, &event.error)
+            // The entry stays for ever, and the FSP's own words may name a person.
+            let named = error(&event.error.code, "");
+            let fsps = (&*event.payer_fsp, &*event.payee_fsp);
+            refused("transfer.rejected", &event.transfer_id, &named, fsps)
         }
-        Publication::PrepareRequestTimedout(event) => {
-            refused("transfer.timed-out", &event.transfer_id, &event.error)
-        }
+        Publication::PrepareRequestTimedout(event) => refused!("transfer.timed-out", event),
         Publication::FulfilComitRequestTimedout(event) => {
             // A late answer changes nothing: the transfer has ended before.
             let action = match event.late_mode {
                 Some(_) => "transfer.late-answer",
                 None => "transfer.timed-out",
             };
-            refused(action, &event.transfer_id, &event.error)
+            refused!(action, event)
         }
         Publication::PrepareDuplicateCheckFailed(event) => {
-            refused("transfer.duplicate", &event.transfer_id, &event.error)
+            let why = format!("{} {}", event.error.code, event.error.description);
+            Some(Audited {
+                details: json!({ "requesterFsp": event.requester_fsp }),
+                ..Audited::refused("transfer.duplicate", about(&event.transfer_id), &why)
+            })
         }
-        Publication::PrepareLiquidityCheckFailed(event) => {
-            refused("transfer.failed", &event.transfer_id, &event.error)
-        }
-        Publication::PrepareInvalidPayerCheckFailed(event) => {
-            refused("transfer.failed", &event.transfer_id, &event.error)
-        }
-        Publication::PrepareInvalidPayeeCheckFailed(event) => {
-            refused("transfer.failed", &event.transfer_id, &event.error)
-        }
-        Publication::PrepareRuleCheckFailed(event) => {
-            refused("transfer.failed", &event.transfer_id, &event.error)
-        }
+        Publication::PrepareLiquidityCheckFailed(event) => refused!("transfer.failed", event),
+        Publication::PrepareInvalidPayerCheckFailed(event) => refused!("transfer.failed", event),
+        Publication::PrepareInvalidPayeeCheckFailed(event) => refused!("transfer.failed", event),
+        Publication::PrepareRuleCheckFailed(event) => refused!("transfer.failed", event),
     }
 }
 

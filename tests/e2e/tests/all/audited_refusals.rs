@@ -22,7 +22,7 @@ const PEOPLE: &[(&str, &str)] = &[("anna", r#""reader""#), ("switch", r#""contex
 const TRIES: u64 = 40;
 
 /// The entries of an action, when there are so many.
-async fn entries(office: &Office, action: &str, count: usize) -> Vec<Value> {
+pub async fn entries(office: &Office, action: &str, count: usize) -> Vec<Value> {
     let query = json!({ "action": action, "limit": 100 });
     let mut found = Vec::new();
     until(&format!("entries of {action}"), SOON, async || {
@@ -39,7 +39,7 @@ async fn entries(office: &Office, action: &str, count: usize) -> Vec<Value> {
 }
 
 /// Who was refused what, with what end.
-fn told(entry: &Value) -> [&str; 4] {
+pub fn told(entry: &Value) -> [&str; 4] {
     assert_eq!(entry["outcome"], "refused", "{entry}");
     [
         &entry["actor"]["kind"],

@@ -14,6 +14,8 @@ use rialto_tests::waiting::until;
 use rialto_tests::{RunningHost, TestScheme};
 use serde_json::{Value, json};
 
+use crate::audited_refusals::{entries, told};
+
 pub const PEOPLE: &[(&str, &str)] = &[
     ("anna", r#""admin", "reader""#),
     ("ben", r#""admin", "checker""#),
@@ -284,6 +286,14 @@ async fn secrets_are_encrypted_and_no_key_is_written() {
     assert_eq!((said.status, said.problem()), (422, "not-opened"));
     let said = scene.asked("logging", "/encrypt", plain).await;
     assert_eq!((said.status, said.problem()), (403, "key-foreign"));
+    // Uses of keys have no entries, but who may not use one has.
+    let office = Office::of(&scene.scheme, &scene.host, &[]).unwrap();
+    let refused = entries(&office, "authorization.refused", 1).await;
+    let writer = "security-crypto";
+    assert_eq!(
+        told(&refused[0]),
+        ["operator", "logging", writer, "POST /encrypt"]
+    );
     let hashed = scene
         .done("audit", "/hash-gen", json!({ "data": "YWJj" }))
         .await;

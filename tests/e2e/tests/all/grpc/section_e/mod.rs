@@ -12,8 +12,11 @@ use rialto_grpc_client::reflected;
 use rialto_grpc_client::tonic::Status;
 use rialto_tests::RunningHost;
 use rialto_tests::catalogue::{self, Row};
+use rialto_tests::office::{OFFICE, Office};
+use serde_json::json;
 
 use self::shown::{Shown, wrong};
+use crate::audited_refusals::entries;
 use crate::grpc::support::{ALL, Clients, offering};
 
 /// The participant of the calls, from the demonstration scheme.
@@ -162,6 +165,24 @@ async fn every_interface_of_section_e_is_called_and_listed() {
     catalogue::seen(case, seen.iter().map(String::as_str)).unwrap();
     assert_eq!(count, 20, "the catalogue has as many");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+    // What has moved money has an entry with the program that asked for it; what only reads has none.
+    let office = Office::of(&scheme, &host, &[]).unwrap();
+    let moved = entries(&office, "call.process-transfer-fulfil", 1).await;
+    assert_eq!(
+        (
+            &moved[0]["actor"],
+            &moved[0]["outcome"],
+            &moved[0]["writer"]
+        ),
+        (
+            &json!({ "kind": "operator", "name": "switch" }),
+            &json!("done"),
+            &json!("accounts-and-balances")
+        )
+    );
+    let query = json!({ "action": "call.get-current-liquidity-position", "limit": 1 });
+    let said = office.post(OFFICE, "/read-audit-log", &query).await;
+    assert_eq!(said.unwrap().body["items"], json!([]));
 }
 
 /// An outcome that is not what it should be.
