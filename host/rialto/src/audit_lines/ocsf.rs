@@ -35,6 +35,7 @@ impl Class {
         match &*entry.action {
             "authentication.refused"
             | "login.refused"
+            | "login.alerted"
             | "assertion.refused"
             | "signature.refused"
             | "sender.refused"
@@ -255,7 +256,7 @@ fn request(entry: &Entry) -> Option<(&str, &str)> {
 /// The name of the user whose account or proof an entry is about.
 fn whose(entry: &Entry) -> &str {
     match &*entry.action {
-        "login.refused" | "assertion.refused" | "token-draw" | "token-remove"
+        "login.refused" | "login.alerted" | "assertion.refused" | "token-draw" | "token-remove"
             if !entry.about.is_empty() =>
         {
             &entry.about

@@ -4,7 +4,7 @@ use crate::bindings::rialto::host::keys::{
     self, Algorithm, Attributes, Hash, Key, KeyError, Purpose,
 };
 use crate::world::World;
-use rialto_sdk::auditing::Audited;
+use rialto_sdk::auditing::{Audited, Refused};
 use rialto_sdk::bindings::rialto::host::{clock, random};
 
 /// The host.
@@ -37,6 +37,10 @@ impl World for Host {
         keys::generate(&provider.name, &attributes)
     }
 
+    fn destroy(&mut self, reference: &str) -> Result<(), KeyError> {
+        keys::destroy(reference)
+    }
+
     fn sign(&mut self, reference: &str, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         keys::sign(reference, message)
     }
@@ -60,6 +64,10 @@ impl World for Host {
 
     fn audit(&mut self, audited: &Audited) {
         audited.write();
+    }
+
+    fn refused(&mut self, refused: &Refused<'_>) {
+        refused.write();
     }
 
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {

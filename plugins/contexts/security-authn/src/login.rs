@@ -1,10 +1,11 @@
-//! Logging in: an id and a secret are compared. Wrong secrets are counted, and the operator is alerted.
+//! Logging in: an id and a secret are compared. Wrong secrets are counted, and the operator is alerted. The audit log has who
+//! was refused, bounded by the host.
 //!
 //! An unknown id, a wrong secret and an application that gets no tokens have one and the same answer. A right secret
 //! always passes: it has 256 random bits, so that guessing is hopeless, and a lock would only let a stranger who knows
 //! an id keep its owner out.
 
-use rialto_sdk::auditing::Audited;
+use rialto_sdk::auditing::{Audited, Refused};
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
@@ -44,18 +45,36 @@ pub fn login(
     let given = hash(world, id, secret);
     let kept = application.as_ref().map(|known| known.secret_hash.clone());
     let is_right = world.same(given.as_bytes(), kept.unwrap_or_default().as_bytes());
-    let application = application.ok_or(Wrong)?;
+    let refused = |world: &mut _, why| {
+        refused(world, certified, id, why);
+        Wrong
+    };
+    let application =
+        application.ok_or_else(|| refused(world, "no application that gets tokens"))?;
     if certified.is_some_and(|name| name != application.name) {
-        return Err(Wrong);
+        return Err(refused(world, "the application is another's"));
     }
     if !is_right {
         failed(world, &application);
-        return Err(Wrong);
+        return Err(refused(world, "a wrong secret"));
     }
     if FAILURES.within(world).get(id).is_some() {
         FAILURES.within(world).delete(id);
     }
     Ok(application)
+}
+
+/// Keep who was refused: the name that the certificate proves, or else the application that was named. The id of no
+/// application is a stranger's text: it is not written.
+fn refused(world: &mut impl World, certified: Option<&str>, id: &str, why: &str) {
+    let is_known = active(world, id).is_some();
+    let named = if is_known { id } else { "" };
+    world.refused(&Refused {
+        action: "login.refused",
+        source: certified.unwrap_or(named),
+        about: &format!("application:{named}"),
+        why,
+    });
 }
 
 fn failed(world: &mut impl World, application: &Application) {
@@ -75,7 +94,7 @@ fn failed(world: &mut impl World, application: &Application) {
         world.alert(&line);
         // With each alert, and not with each failure: strangers can fail as often as they like.
         let about = format!("application:{id}");
-        world.audit(&Audited::refused("login.refused", about, &line));
+        world.audit(&Audited::refused("login.alerted", about, &line));
     }
     FAILURES.within(world).put(id, &failures);
 }

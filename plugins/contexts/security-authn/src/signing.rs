@@ -1,4 +1,5 @@
-//! The keys that sign tokens. One signs; those before it verify until their last token has ended.
+//! The keys that sign tokens. One signs; those before it verify until their last token has ended. Then they are destroyed at
+//! their provider.
 
 use rialto_sdk::documents::{Collection, Range};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ pub const KEYS: Collection<SigningKey> = Collection::new("signing-keys");
 /// Keys that are kept at most: with the shortest rotation, two verify at a time.
 const KEYS_MAX: u32 = 100;
 const DAY_MS: u64 = 86_400_000;
+/// The time between two requests to destroy a key.
+const ASKED_AGAIN_AFTER_MS: u64 = 3_600_000;
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +30,9 @@ pub struct SigningKey {
     pub created_at: u64,
     /// Until when it signs.
     pub signs_until: u64,
+    /// When its provider was asked last to destroy it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destruction_asked_at: Option<u64>,
 }
 
 impl SigningKey {
@@ -69,6 +75,7 @@ pub fn give_up(world: &mut impl World, key: &SigningKey) {
 pub fn current(world: &mut impl World, settings: &Settings) -> Result<SigningKey, KeyError> {
     let now = world.now();
     let keys = all(world);
+    destroy_one(world, &keys, now);
     let signing = keys.iter().filter(|key| now < key.signs_until);
     if let Some(newest) = signing.max_by_key(|key| key.created_at) {
         return Ok(newest.clone());
@@ -78,16 +85,51 @@ pub fn current(world: &mut impl World, settings: &Settings) -> Result<SigningKey
     let public_key = made
         .public_key
         .ok_or_else(|| KeyError::Unsupported("the provider gives no public key".to_owned()))?;
-    for old in keys.iter().filter(|key| !key.verifies(now)) {
-        KEYS.within(world).delete(&old.id);
-    }
     let key = SigningKey {
         id: world.uuid(),
         reference: made.reference,
         public_key,
         created_at: now,
         signs_until,
+        destruction_asked_at: None,
     };
     KEYS.within(world).put(&key.id, &key);
     Ok(key)
+}
+
+/// Destroy a key whose tokens have all ended. A provider that is away is asked again after a while, so that no token waits for
+/// it each time. That its time is over was decided when it was made, so it may be destroyed in a turn that fails later: the
+/// next turn finds it gone, which is no error.
+fn destroy_one(world: &mut impl World, keys: &[SigningKey], now: u64) {
+    let is_due = |key: &&SigningKey| {
+        let asked = key.destruction_asked_at;
+        !key.verifies(now) && asked.is_none_or(|asked| now >= asked + ASKED_AGAIN_AFTER_MS)
+    };
+    let Some(old) = keys.iter().find(is_due) else {
+        return;
+    };
+    match world.destroy(&old.reference) {
+        Ok(()) => {
+            KEYS.within(world).delete(&old.id);
+        }
+        // The host can say nothing of it to any provider.
+        Err(error @ KeyError::NoKey(_)) => {
+            KEYS.within(world).delete(&old.id);
+            world.alert(&format!(
+                "the key {}, whose tokens have ended, may still be at its provider: {error}",
+                old.id
+            ));
+        }
+        Err(error) => {
+            let asked = SigningKey {
+                destruction_asked_at: Some(now),
+                ..old.clone()
+            };
+            KEYS.within(world).put(&old.id, &asked);
+            world.alert(&format!(
+                "the key {}, whose tokens have ended, is not destroyed yet: {error}",
+                old.id
+            ));
+        }
+    }
 }

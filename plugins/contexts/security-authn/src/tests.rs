@@ -1,6 +1,6 @@
 //! Applications and tokens, over surroundings whose signatures are only marks.
 
-use rialto_sdk::auditing::Audited;
+use rialto_sdk::auditing::{Audited, Refused};
 use rialto_sdk::documents::{Memory, Range, Store as _};
 use rialto_sdk::testing::survives_a_rollback;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::bindings::exports::rialto::security_authn::register_application;
 use crate::bindings::rialto::host::keys::{Key, KeyError};
 use crate::bindings::rialto::security_authn::types::ApplicationError;
 use crate::settings::Settings;
-use crate::signing::KEYS;
+use crate::signing::{KEYS, SigningKey};
 use crate::world::World;
 use crate::{tokens, told};
 
@@ -27,6 +27,12 @@ struct Fake {
     audited: Vec<Audited>,
     /// A key that the host no longer has.
     lost: Option<String>,
+    /// Who was refused.
+    refused: Vec<String>,
+    /// Keys that their provider has destroyed.
+    destroyed: Vec<String>,
+    /// Whether the provider does not answer when a key is to be destroyed.
+    is_away: bool,
 }
 
 rialto_sdk::stores_in!(Fake, this => this.store);
@@ -85,6 +91,19 @@ impl World for Fake {
     }
     fn audit(&mut self, audited: &Audited) {
         self.audited.push(audited.clone());
+    }
+    fn refused(&mut self, refused: &Refused<'_>) {
+        let Refused {
+            source, about, why, ..
+        } = refused;
+        self.refused.push(format!("{source:?} {about} {why}"));
+    }
+    fn destroy(&mut self, reference: &str) -> Result<(), KeyError> {
+        if self.is_away {
+            return Err(KeyError::ProviderAway("nobody answers".to_owned()));
+        }
+        self.destroyed.push(reference.to_owned());
+        Ok(())
     }
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {
         a == b
@@ -220,6 +239,12 @@ fn wrong_and_unknown_have_the_same_answer() {
     let unknown = log_in(&mut world, "00000000-0000-4000-8000-999999999999", "wrong");
     assert_eq!(wrong, unknown);
     assert_eq!(wrong.0, 401);
+    // The log has both, and no text of a stranger.
+    let told = [
+        format!("{id:?} application:{id} a wrong secret"),
+        "\"\" application: no application that gets tokens".to_owned(),
+    ];
+    assert_eq!(world.refused, told);
 }
 
 #[test]
@@ -401,14 +426,27 @@ fn new_key_signs_while_the_old_one_verifies() {
     assert!(tokens::verify(&mut world, &settings(), &last).is_some());
     world.now += 24 * HOUR;
     assert_eq!(told::rules(&mut world, &settings()).keys.len(), 1);
-    // The next one removes it.
+    assert_eq!(world.destroyed, [""; 0]);
+    let kept = |world: &mut Fake| {
+        let all = KEYS.within(world).scan(&Range::All, None, 10);
+        all.documents.len()
+    };
+    // With the next token its provider is asked to destroy it, and again an hour later if that is away.
+    world.is_away = true;
+    for _ in 0..2 {
+        token_of(&mut world, &id, &secret);
+    }
+    assert_eq!((world.alerts.len(), kept(&mut world)), (1, 2));
+    world.is_away = false;
+    token_of(&mut world, &id, &secret);
+    assert_eq!(kept(&mut world), 2);
+    world.now += HOUR;
+    token_of(&mut world, &id, &secret);
+    assert_eq!(world.destroyed, ["key-1"]);
+    assert_eq!(kept(&mut world), 1);
     world.now += 29 * 24 * HOUR;
     token_of(&mut world, &id, &secret);
-    let kept = KEYS
-        .within(&mut world)
-        .scan(&Range::All, None, 10)
-        .documents;
-    assert_eq!((world.keys, kept.len()), (3, 2));
+    assert_eq!((world.keys, kept(&mut world)), (3, 2));
 }
 
 #[test]
@@ -481,5 +519,9 @@ fn documents_survive_a_rollback() {
         .within(&mut world)
         .scan(&Range::All, None, 10)
         .documents;
-    survives_a_rollback(&KEYS, &keys[0].1, &[]);
+    let key = SigningKey {
+        destruction_asked_at: Some(1),
+        ..keys[0].1.clone()
+    };
+    survives_a_rollback(&KEYS, &key, &[]);
 }

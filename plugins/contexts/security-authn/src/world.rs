@@ -1,7 +1,7 @@
 //! Everything outside of this context, as a trait, so that tests can replace it.
 
 use crate::bindings::rialto::host::keys::{Key, KeyError};
-use rialto_sdk::auditing::Audited;
+use rialto_sdk::auditing::{Audited, Refused};
 use rialto_sdk::documents::Store;
 
 /// Everything outside.
@@ -17,6 +17,11 @@ pub trait World: Store {
     /// # Errors
     /// When the host has no provider of keys, or it does not answer.
     fn generate(&mut self, label: &str, not_after: u64) -> Result<Key, KeyError>;
+    /// Destroy a key at its provider. One that is gone is no error.
+    ///
+    /// # Errors
+    /// When the provider does not answer, or refuses.
+    fn destroy(&mut self, reference: &str) -> Result<(), KeyError>;
     /// Sign.
     ///
     /// # Errors
@@ -38,6 +43,8 @@ pub trait World: Store {
     fn alert(&mut self, line: &str);
     /// Write an entry of the audit log.
     fn audit(&mut self, audited: &Audited);
+    /// Keep that somebody was refused. The host bounds how many have entries.
+    fn refused(&mut self, refused: &Refused<'_>);
     /// Whether two secrets are the same, in a time that depends on their lengths alone.
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool;
 }
