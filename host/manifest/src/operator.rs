@@ -217,6 +217,8 @@ pub enum SecondPerson {
     UnlessSandbox,
     /// Always.
     Always,
+    /// Always, and so does every other release that replaces one.
+    EveryChange,
 }
 
 /// A role of an operator.

@@ -138,6 +138,13 @@ impl Releases {
         let mut why = match self.operator.releases.second_person {
             SecondPerson::UnlessSandbox if all_sandboxes => Vec::new(),
             SecondPerson::UnlessSandbox | SecondPerson::Always => plan::brought_in(before, after),
+            SecondPerson::EveryChange => {
+                let mut why = plan::brought_in(before, after);
+                if before.is_some() {
+                    why.push("a change: every change needs a second person here".to_owned());
+                }
+                why
+            }
         };
         // Otherwise one person could make the scheme a sandbox, and then bring in money alone.
         if before.is_some_and(|before| !is_sandbox(before)) && is_sandbox(after) {

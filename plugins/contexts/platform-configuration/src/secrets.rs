@@ -205,6 +205,14 @@ pub fn set(
             format!("`reason` must have 1 to {REASON_CHARS_MAX} characters, no control characters");
         return Err(Problem::new(Kind::Malformed, detail));
     }
+    // Lines are allowed: a secret may be a key in PEM.
+    if wanted
+        .value
+        .contains(|c: char| c.is_control() && !"\n\r\t".contains(c))
+    {
+        let detail = "`value` must have no control characters but tabs and line ends; encode others, for example as Base64";
+        return Err(Problem::new(Kind::Malformed, detail));
+    }
     let source = needing(world, context, name)?.source;
     let key = key(context, source, name);
     let now = world.now();

@@ -40,7 +40,13 @@ struct Scene {
 impl Scene {
     /// The demonstration with a context that keeps every event.
     fn start() -> Self {
+        Self::with("")
+    }
+
+    /// The same with more tables in rialto.toml.
+    fn with(tables: &str) -> Self {
         let scheme = TestScheme::demo().unwrap();
+        scheme.add_host_settings(tables).unwrap();
         scheme.add_operators(PEOPLE).unwrap();
         witness::add(&scheme).unwrap();
         let began = witness::now().unwrap();
@@ -288,6 +294,96 @@ async fn every_context_is_shown_and_a_release_tells_what_it_changes() {
         "every_context_is_shown_and_a_release_tells_what_it_changes",
         &rows,
     );
+}
+
+/// A rule's setting under the second person: what it would change, who asked, who approved, and who is told.
+#[tokio::test]
+async fn a_rules_setting_changes_when_a_second_person_approves_it() {
+    let scene = Scene::with("[releases]\nsecond-person = \"every-change\"\n");
+    let folder = scene.scheme.path().to_str().unwrap();
+    let by = |who: &str, command: &[&str]| {
+        let command: Vec<&str> = command.iter().copied().chain(["--as", who]).collect();
+        scene.host.cli(&command).unwrap()
+    };
+    // The first release brings in money.
+    by("chris", &["release", "approve", "1"]).success().unwrap();
+    let rule = "rule%2Famount-limits%2Fquote-request-check";
+    let before = scene.shown(rule).await;
+    let maximum = |shown: &Value| shown["values"]["limits"][0]["maximum"].clone();
+    assert_eq!(maximum(&before), "10000");
+    scene
+        .scheme
+        .edit(r#"maximum = "10000" }"#, r#"maximum = "500" }"#)
+        .unwrap();
+    scene.scheme.lock().unwrap();
+    let plan = by("ada", &["release", "plan", folder]);
+    assert!(
+        plan.stdout.contains("500") && plan.stdout.contains("10000"),
+        "{plan}"
+    );
+    assert!(
+        plan.stdout.contains("every change needs a second person"),
+        "{plan}"
+    );
+    let waits = by("ada", &["release", "apply", folder]);
+    assert_eq!(waits.code, 3, "{waits}");
+    assert_eq!(scene.shown(rule).await, before);
+    let own = by("ada", &["release", "approve", "2"]);
+    assert_ne!(own.code, 0, "{own}");
+    by("chris", &["release", "approve", "2"]).success().unwrap();
+    let after = scene.shown(rule).await;
+    assert_eq!(maximum(&after), "500");
+    assert_eq!(
+        (&after["schema"], &after["release"]),
+        (&before["schema"], &json!(2))
+    );
+    // The rule judges two steps, with settings for each.
+    let told = scene.changes(2).await;
+    let contexts: BTreeSet<&str> = told
+        .iter()
+        .filter_map(|one| one["context"].as_str())
+        .collect();
+    let steps = ["quote-request-check", "transfer-prepare-check"];
+    let wanted = steps.map(|step| format!("rule/amount-limits/{step}"));
+    assert_eq!(contexts, wanted.iter().map(String::as_str).collect());
+    assert!(
+        told.iter().all(|one| one["changed"] == json!(["/limits"])),
+        "{told:?}"
+    );
+    // Going back is a change too.
+    let back = by("ada", &["release", "rollback", "1"]);
+    assert_eq!(back.code, 3, "{back}");
+    // Entries are in the tables a moment after they were written.
+    let entries = until("the entries of the release", SOON, async || {
+        let export = by("anna", &["audit", "export", "--format", "json"]);
+        let lines = export.stdout.lines();
+        let entries: Vec<Value> = lines
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["entry"].clone())
+            .collect();
+        let last =
+            |entry: &Value| entry["action"] == "release-rollback" && entry["outcome"] == "done";
+        let is_there = entries.iter().any(last);
+        Ok(is_there.then_some(entries).ok_or(export.to_string()))
+    })
+    .await
+    .unwrap();
+    for (who, action, outcome) in [
+        ("ada", "release-apply", "done"),
+        ("chris", "release-approve", "done"),
+    ] {
+        let is_it = |entry: &&Value| {
+            let of_second = entry.to_string().contains("release 2 (");
+            of_second
+                && entry["actor"]["name"] == who
+                && entry["action"] == action
+                && entry["outcome"] == outcome
+        };
+        assert_eq!(
+            entries.iter().filter(is_it).count(),
+            1,
+            "{action}: {entries:#?}"
+        );
+    }
 }
 
 #[tokio::test]
