@@ -4,6 +4,7 @@
 mod archived;
 mod collected;
 mod export;
+mod exported;
 mod personal_data;
 
 use std::fs;
@@ -462,48 +463,6 @@ async fn entry_that_is_changed_removed_or_moved_by_sql_is_named() {
         assert_eq!(output.code, 1, "{statements:?}: {output}");
         assert!(output.stdout.contains(finding), "{statements:?}: {output}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn exported_log_is_verified_without_the_host() {
-    let scene = Scene::start().await;
-    committed(&scene.world.pay("1", "USD").await).unwrap();
-    scene.signed().await;
-    let folder = tempfile::tempdir().unwrap();
-    let to = folder.path().join("log");
-    let exported = scene.audit(&["export", to.to_str().unwrap()]);
-    assert_eq!(exported.code, 0, "{exported}");
-    let key = scene.folder().join("secrets/audit.reference.pem");
-    let verify = || {
-        let arguments = [
-            "verify",
-            "--log",
-            to.to_str().unwrap(),
-            "--key",
-            key.to_str().unwrap(),
-        ];
-        audit(&arguments, &[])
-    };
-    let output = verify();
-    assert_eq!(output.code, 0, "{output}");
-    assert!(output.stdout.contains("0 of them behind"), "{output}");
-    // Not over an export of before.
-    assert_ne!(scene.audit(&["export", to.to_str().unwrap()]).code, 0);
-    let checkpoint = fs::read_to_string(to.join("checkpoint")).unwrap();
-    assert!(
-        checkpoint.starts_with("hub.example/audit\n"),
-        "{checkpoint}"
-    );
-    let size: u64 = checkpoint.lines().nth(1).unwrap().parse().unwrap();
-    let bundle = to.join(format!("tile/entries/000.p/{size}"));
-    let mut bytes = fs::read(&bundle).unwrap();
-    bytes[10] ^= 1;
-    fs::write(&bundle, bytes).unwrap();
-    let output = verify();
-    assert_eq!(output.code, 1, "{output}");
-    assert!(output.stdout.contains("entry 0 was changed"), "{output}");
-    let other = audit(&["verify", "--log", to.to_str().unwrap()], &[]);
-    assert!(other.said().contains("--key"), "{other}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

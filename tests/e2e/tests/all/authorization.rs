@@ -196,6 +196,106 @@ fn without_authorization(scheme: &TestScheme) {
     fs::write(&path, format!("{}{}", &with[..begins], &with[ends..])).unwrap();
 }
 
+/// Who may use an operation of the host, as its document says.
+#[derive(Debug)]
+enum Allowed {
+    Everybody,
+    EveryOperator,
+    Role(String),
+}
+
+impl Allowed {
+    /// An operation that says nothing of it fails the test.
+    fn of(operation: &Value) -> Self {
+        let text = |name: &str| operation[name].as_str().unwrap_or_default();
+        let description = text("description");
+        if text("summary").contains("Open to everybody") {
+            Self::Everybody
+        } else if description.starts_with("Every operator") {
+            Self::EveryOperator
+        } else {
+            let role = description
+                .strip_prefix("Role `")
+                .and_then(|rest| rest.split_once('`'));
+            let (role, _) = role.unwrap_or_else(|| panic!("whose is {operation}?"));
+            assert!(ROLES.contains(&role), "{operation}");
+            Self::Role(role.to_owned())
+        }
+    }
+
+    fn allows(&self, role: &str) -> bool {
+        match self {
+            Self::Everybody | Self::EveryOperator => true,
+            Self::Role(needed) => needed == role,
+        }
+    }
+}
+
+/// A path of the host's document with values that mean nothing.
+fn filled(path: &str) -> String {
+    let mut filled = path.to_owned();
+    for (name, value) in [
+        ("{number}", "99"),
+        ("{other}", "98"),
+        ("{name}", "no-rule"),
+        ("{digest}", "sha256:00"),
+        ("{component}", "quoting"),
+        ("{collection}", "quotes"),
+        ("{verb}", "drop"),
+        ("{id}", "99"),
+    ] {
+        filled = filled.replace(name, value);
+    }
+    assert!(!filled.contains('{'), "{filled}");
+    filled
+}
+
+/// Each operation of the host's own API with each role, and with none. One that is new and says nothing of roles fails.
+#[tokio::test]
+async fn every_operation_of_the_host_is_of_the_role_that_its_document_names() {
+    let people = ROLES.map(|role| (role, format!("\"{role}\"")));
+    let people: Vec<(&str, &str)> = people.iter().map(|(n, r)| (*n, r.as_str())).collect();
+    let scene = Scene::start(&people);
+    let client = HttpClient::new(SOON).with_answer_bytes_max(1 << 20);
+    let at = scene.host.url("operators").unwrap();
+    let ask = async |method: &str, path: &str| {
+        let uri = format!("{at}{path}").parse().unwrap();
+        let method = method.parse().unwrap();
+        let sent = client.send(method, uri, http::HeaderMap::new(), bytes::Bytes::new());
+        let answer = sent.await.unwrap();
+        (
+            answer.status.as_u16(),
+            String::from_utf8_lossy(&answer.body).into_owned(),
+        )
+    };
+    let (_, text) = ask("GET", "/openapi/host.yaml").await;
+    let document = Document::parse(&text).unwrap();
+    let mut tried = 0;
+    for (path, item) in document.root["paths"].as_object().unwrap() {
+        for method in ["get", "put", "post", "delete", "patch"] {
+            let Some(operation) = item.get(method) else {
+                continue;
+            };
+            tried += 1;
+            let (allowed, path) = (Allowed::of(operation), filled(path));
+            let method = method.to_uppercase();
+            let (status, body) = ask(&method, &path).await;
+            let is_open = matches!(allowed, Allowed::Everybody);
+            assert_eq!(status == 401, !is_open, "{method} {path}: {status} {body}");
+            // Not all of what is open answers with JSON.
+            for role in ROLES.into_iter().filter(|_| !is_open) {
+                let said = scene.office.send(role, &method, &path, &[], &Value::Null);
+                let said = said.await.unwrap();
+                assert!(said.status != 401, "{method} {path} as {role}: {said:?}");
+                let is_refused = said.problem() == "role-missing";
+                let may = allowed.allows(role);
+                assert_eq!(is_refused, !may, "{method} {path} as {role}: {said:?}");
+            }
+        }
+    }
+    assert!(tried > 40, "{tried}");
+}
+
 #[tokio::test]
 async fn every_operation_is_of_the_roles_that_its_document_names() {
     insta::assert_snapshot!("operations_and_roles", tried(Judge::Host).await);

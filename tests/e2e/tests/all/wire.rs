@@ -476,3 +476,85 @@ async fn answer_precedes_the_callback_of_its_request() {
         callback.write_all(thanks).await.unwrap();
     }
 }
+
+/// A request whose length can be read in two ways must not hide another one from a proxy before the host: it is refused, and
+/// the connection ends with that.
+#[tokio::test]
+async fn a_request_of_doubtful_length_ends_its_connection() {
+    let (host, _scheme) = host("");
+    let head: String = HEADERS
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    let head = format!("POST /transfers HTTP/1.1\r\n{head}");
+    let hidden = "GET /health HTTP/1.1\r\nhost: hub\r\n\r\n";
+    let chunked = "transfer-encoding: chunked\r\n";
+    for (what, rest) in [
+        (
+            "two lengths",
+            "content-length: 2\r\ncontent-length: 3\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "a list of lengths",
+            "content-length: 2, 3\r\n\r\n{}".to_owned(),
+        ),
+        ("a sign", "content-length: +2\r\n\r\n{}".to_owned()),
+        (
+            "a negative length",
+            "content-length: -2\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "hexadecimal digits",
+            "content-length: 0x2\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "length and chunks",
+            format!("content-length: 5\r\n{chunked}\r\n0\r\n\r\n"),
+        ),
+        (
+            "chunks and length",
+            format!("{chunked}content-length: 5\r\n\r\n0\r\n\r\n"),
+        ),
+        (
+            "no known encoding",
+            "transfer-encoding: xchunked\r\ncontent-length: 2\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "identity",
+            "transfer-encoding: identity\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "chunked, but not last",
+            "transfer-encoding: chunked, identity\r\ncontent-length: 2\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "a blank before the colon",
+            "transfer-encoding : chunked\r\ncontent-length: 2\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "a folded header",
+            "x-a: b\r\n content-length: 2\r\n\r\n{}".to_owned(),
+        ),
+        (
+            "a chunk of no number",
+            format!("{chunked}\r\n2g\r\n{{}}\r\n0\r\n\r\n"),
+        ),
+        (
+            "a negative chunk",
+            format!("{chunked}\r\n-2\r\n{{}}\r\n0\r\n\r\n"),
+        ),
+    ] {
+        let mut stream = TcpStream::connect(address(&host)).await.unwrap();
+        let sent = format!("{head}{rest}{hidden}");
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer));
+        // It ends; a reset ends it too.
+        let _ = read
+            .await
+            .unwrap_or_else(|_| panic!("{what}: the connection stays open"));
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{what}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{what}: {answer}");
+    }
+}
