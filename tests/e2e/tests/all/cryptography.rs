@@ -357,6 +357,164 @@ async fn secrets_are_encrypted_and_no_key_is_written() {
     scene.end("cryptography/secrets");
 }
 
+/// What is of no use has a plain answer and changes nothing. The table of answers is in the snapshot.
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_has_plain_answers_and_changes_nothing() {
+    let mut scene = Scene::start();
+    let seals = text(&scene.key("/kms-aes-key-gen", "ENCRYPT", "A256GCM").await["id"]).to_owned();
+    let signs = text(&scene.key("/kms-ecc-key-gen", "SIGN", "ES256").await["id"]).to_owned();
+    let unwraps = scene
+        .key("/kms-pem-gen", "UNWRAP", "RSA-OAEP-256-KWP")
+        .await;
+    let definition = scene.definition("ENCRYPT", "A256GCM").await;
+    let none = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+    let pem =
+        |inside: &str| format!("-----BEGIN PUBLIC KEY-----\n{inside}\n-----END PUBLIC KEY-----\n");
+    let defined = |usage: &str, algorithm: &str| json!({ "label": "x", "usage": usage, "algorithm": algorithm, "owner": "audit" });
+    let before = scene.office.get("anna", "/kms-keys").await.unwrap();
+    let mut table = String::new();
+    for (what, who, path, body) in [
+        (
+            "a key for something else",
+            "audit",
+            "/signature-gen",
+            json!({ "key": seals, "data": "YWJj" }),
+        ),
+        (
+            "a key for something else",
+            "audit",
+            "/encrypt",
+            json!({ "key": signs, "data": "YWJj" }),
+        ),
+        (
+            "an unknown key",
+            "audit",
+            "/encrypt",
+            json!({ "key": none, "data": "YWJj" }),
+        ),
+        (
+            "no id",
+            "audit",
+            "/encrypt",
+            json!({ "key": "../x", "data": "YWJj" }),
+        ),
+        (
+            "too much data",
+            "audit",
+            "/encrypt",
+            json!({ "key": seals, "data": "A".repeat(100_001) }),
+        ),
+        (
+            "no base64",
+            "audit",
+            "/encrypt",
+            json!({ "key": seals, "data": "a-b" }),
+        ),
+        (
+            "half of a base64 group",
+            "audit",
+            "/encrypt",
+            json!({ "key": seals, "data": "YWJjA" }),
+        ),
+        (
+            "no ciphertext",
+            "audit",
+            "/decrypt",
+            json!({ "key": seals, "data": "YWJj" }),
+        ),
+        (
+            "an unknown algorithm",
+            "audit",
+            "/hash-gen",
+            json!({ "data": "YWJj", "algorithm": "MD5" }),
+        ),
+        (
+            "no bytes",
+            "audit",
+            "/random-number-gen",
+            json!({ "bytes": 0 }),
+        ),
+        (
+            "too many bytes",
+            "audit",
+            "/random-number-gen",
+            json!({ "bytes": 1_000_000_000 }),
+        ),
+        (
+            "a number in a text",
+            "audit",
+            "/random-number-gen",
+            json!({ "bytes": "32" }),
+        ),
+        (
+            "no PEM",
+            "audit",
+            "/signature-ver",
+            json!({ "publicKey": "x", "algorithm": "ES256", "data": "YWJj", "signature": "YWJj" }),
+        ),
+        (
+            "PEM without DER",
+            "audit",
+            "/signature-ver",
+            json!({ "publicKey": pem("AAAA"), "algorithm": "ES256", "data": "YWJj", "signature": "YWJj" }),
+        ),
+        (
+            "an unknown algorithm",
+            "anna",
+            "/kms-key-definition",
+            defined("SIGN", "none"),
+        ),
+        (
+            "an algorithm of another usage",
+            "anna",
+            "/kms-key-definition",
+            defined("SIGN", "A256GCM"),
+        ),
+        (
+            "an unknown definition",
+            "anna",
+            "/kms-aes-key-gen",
+            json!({ "definition": none }),
+        ),
+        (
+            "a definition of another kind",
+            "anna",
+            "/kms-ecc-key-gen",
+            json!({ "definition": definition }),
+        ),
+        (
+            "a receiver without DER",
+            "anna",
+            "/kms-pem-gen",
+            json!({ "algorithm": "ES256", "receiver": pem("AAAA") }),
+        ),
+        (
+            "nothing wrapped",
+            "anna",
+            "/kms-load-key",
+            json!({ "definition": definition, "unwrappingKey": unwraps["id"], "wrapped": "YWJj" }),
+        ),
+        (
+            "a member too much",
+            "audit",
+            "/hash-gen",
+            json!({ "data": "YWJj", "salt": "x" }),
+        ),
+        ("no object", "audit", "/hash-gen", json!(["YWJj"])),
+    ] {
+        let said = scene.asked(who, path, body).await;
+        assert!((400..500).contains(&said.status), "{what} {path}: {said:?}");
+        let detail = said.body["detail"].as_str().unwrap_or_default();
+        assert!(!detail.is_empty(), "{what} {path}: {said:?}");
+        let detail = detail.replace(&seals, "<key>").replace(&signs, "<key>");
+        let (status, problem) = (said.status, said.problem());
+        table += &format!("{path}, {what}: {status} {problem}: {detail}\n");
+    }
+    let after = scene.office.get("anna", "/kms-keys").await.unwrap();
+    assert_eq!(after, before);
+    insta::assert_snapshot!(table);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn key_in_software_is_destroyed_after_a_crash_too() {
     let mut scene = Scene::start();
