@@ -1,6 +1,7 @@
 //! Files of TLS in a folder, and handshakes in memory.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,6 +93,11 @@ impl Place {
 
     /// The client's certificate as the listener sees it after a handshake.
     pub async fn connected(&self, (certificate, key): (String, String)) -> ClientCertificate {
+        self.shown(&[certificate], &key).await.unwrap()
+    }
+
+    /// The same for a chain, the client's own first. The error is the listener's.
+    pub async fn shown(&self, chain: &[String], key: &str) -> io::Result<ClientCertificate> {
         let listener = Arc::new(self.listener().unwrap());
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_slice(self.authority.pem().as_bytes()).unwrap();
@@ -102,7 +108,10 @@ impl Place {
             .unwrap()
             .with_root_certificates(roots)
             .with_client_auth_cert(
-                vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
+                chain
+                    .iter()
+                    .map(|one| CertificateDer::from_pem_slice(one.as_bytes()).unwrap())
+                    .collect(),
                 PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
             )
             .unwrap();
@@ -110,7 +119,34 @@ impl Place {
         let name = ServerName::try_from("hub.example").unwrap();
         let connector = TlsConnector::from(Arc::new(config));
         let (client, server) = tokio::join!(connector.connect(name, far), listener.accept(near));
+        let (_, certificate) = server?;
         client.unwrap();
-        server.unwrap().1.unwrap()
+        Ok(certificate.unwrap())
+    }
+
+    /// A chain with so many authorities between the client's certificate and this one, and the client's key.
+    pub fn chain(&self, authorities: usize) -> (Vec<String>, String) {
+        let mut chain = Vec::new();
+        let mut last: Option<CertifiedIssuer<'static, KeyPair>> = None;
+        let parameters = |name: &str| {
+            let mut params = CertificateParams::new(vec!["hub.example".to_owned()]).unwrap();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params
+        };
+        for n in 0..authorities {
+            let mut params = parameters(&format!("authority {n}"));
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let key = KeyPair::generate().unwrap();
+            let above = last.as_deref().unwrap_or(&self.authority);
+            let next = CertifiedIssuer::signed_by(params, key, above).unwrap();
+            chain.insert(0, next.pem());
+            last = Some(next);
+        }
+        let mut params = parameters("fsp");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().unwrap();
+        let above = last.as_deref().unwrap_or(&self.authority);
+        chain.insert(0, params.signed_by(&key, above).unwrap().pem());
+        (chain, key.serialize_pem())
     }
 }

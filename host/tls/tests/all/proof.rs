@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64;
 use rialto_tls::Unproven;
+use rialto_tls::listener::refused_certificate;
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
@@ -24,6 +25,27 @@ async fn certificate_expires_on_an_open_connection() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(certificate.identity(), Err(Unproven::Expired));
+}
+
+/// A stranger can send any number of certificates: the listener follows a few.
+#[tokio::test]
+async fn a_chain_that_is_too_long_is_refused() {
+    let place = Place::new();
+    for authorities in [0, 1, 3] {
+        let (chain, key) = place.chain(authorities);
+        let certificate = place.shown(&chain, &key).await.unwrap();
+        assert_eq!(&*certificate.identity().unwrap().name, "fsp");
+    }
+    for authorities in [8, 40] {
+        let (chain, key) = place.chain(authorities);
+        let refused = place.shown(&chain, &key).await.err().unwrap();
+        let told = refused_certificate(&refused);
+        assert!(told.is_some(), "{authorities}: {refused}");
+    }
+    // Without the authorities between, nothing is proven.
+    let (chain, key) = place.chain(2);
+    let refused = place.shown(&chain[..1], &key).await.err().unwrap();
+    assert!(refused_certificate(&refused).is_some(), "{refused}");
 }
 
 #[tokio::test]
