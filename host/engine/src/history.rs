@@ -1,7 +1,9 @@
 //! The history: a record of each turn. `rialto events` shows the records of a payment. A record is written
 //! in the same group as its turn, so history and state agree.
 
-use serde::{Deserialize, Serialize};
+use data_encoding::BASE64;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::{Name, TurnId};
 use crate::time::Timestamp;
@@ -91,9 +93,34 @@ pub enum Step {
     Sealed {
         /// How many steps are in it.
         steps: u32,
-        /// Base64.
-        content: String,
+        /// The ciphertext; empty if it was taken away.
+        content: Ciphertext,
     },
+}
+
+/// Encrypted bytes. In JSON they are base64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ciphertext(pub Vec<u8>);
+
+impl Serialize for Ciphertext {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.serialize_str(&BASE64.encode(&self.0))
+        } else {
+            serializer.serialize_bytes(&self.0)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Ciphertext {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return <&[u8]>::deserialize(deserializer).map(|bytes| Self(bytes.to_vec()));
+        }
+        let text = String::deserialize(deserializer)?;
+        let bytes = BASE64.decode(text.as_bytes());
+        bytes.map(Self).map_err(D::Error::custom)
+    }
 }
 
 /// How a turn ended.

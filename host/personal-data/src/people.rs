@@ -43,6 +43,8 @@ pub struct People {
     keys: RwLock<Keys>,
     /// Keys that were derived. Only who holds the lock of `keys` adds one, so that none is added after it was destroyed.
     remembered: Mutex<HashMap<Leaf, Seed>>,
+    /// Places of people's keys, as the ones above.
+    places: Mutex<HashMap<Box<str>, Leaf>>,
     /// One person's key is destroyed after another's.
     shredding: Mutex<()>,
 }
@@ -84,6 +86,7 @@ impl People {
             path: path.to_owned(),
             keys: RwLock::new(keys),
             remembered: Mutex::default(),
+            places: Mutex::default(),
             shredding: Mutex::default(),
         }
     }
@@ -116,8 +119,20 @@ impl People {
     /// The place of a person's key; none if the subject is no person.
     #[must_use]
     pub fn leaf(&self, subject: &str) -> Option<Leaf> {
-        let is_person = self.is_person(subject);
-        is_person.then(|| current(&self.keys.read(), subject))
+        if !self.is_person(subject) {
+            return None;
+        }
+        let keys = self.keys.read();
+        if let Some(known) = self.places.lock().get(subject) {
+            return Some(*known);
+        }
+        let leaf = current(&keys, subject);
+        let mut places = self.places.lock();
+        if places.len() >= REMEMBERED_MAX {
+            places.clear();
+        }
+        places.insert(subject.into(), leaf);
+        Some(leaf)
     }
 
     /// Encrypt what names these people. `record` says what it is; only the same word opens it. None if it cannot be
@@ -186,6 +201,7 @@ impl People {
         let mut current = self.keys.write();
         *current = keys;
         self.remembered.lock().clear();
+        self.places.lock().clear();
         written.map(|()| shredded)
     }
 

@@ -1,13 +1,12 @@
 //! The record of a turn. Its people's names among the subjects become pseudonyms; steps and texts that may have a name are
 //! encrypted, and the others stay.
 
-use data_encoding::BASE64;
 use rialto_engine::Name;
-use rialto_engine::history::{Ended, Kind, Record, Step};
+use rialto_engine::history::{Ciphertext, Ended, Kind, Record, Step};
 use rialto_personal_data::{Opened, People};
 use serde::{Deserialize, Serialize};
 
-use super::{HostPeople, Named, TAKEN_AWAY};
+use super::{HostPeople, Named};
 
 /// What is encrypted is of a turn's record.
 const KIND: &str = "turn";
@@ -38,7 +37,7 @@ impl HostPeople {
         let steps = u32::try_from(hidden.steps.len()).unwrap_or(u32::MAX);
         let plain = postcard::to_stdvec(&hidden).ok();
         let sealed = plain.and_then(|plain| self.sealed(named, KIND, &plain));
-        let content = sealed.map_or_else(|| TAKEN_AWAY.to_owned(), |bytes| BASE64.encode(&bytes));
+        let content = Ciphertext(sealed.unwrap_or_default());
         record.steps.push(Step::Sealed { steps, content });
     }
 
@@ -84,9 +83,8 @@ pub(super) fn open(people: &People, mut record: Record) -> Record {
     record
 }
 
-fn hidden(people: &People, content: &str) -> Option<Hidden> {
-    let sealed = BASE64.decode(content.as_bytes()).ok()?;
-    match people.unseal(KIND, &sealed) {
+fn hidden(people: &People, Ciphertext(content): &Ciphertext) -> Option<Hidden> {
+    match people.unseal(KIND, content) {
         Opened::Plain(plain) => postcard::from_bytes(&plain).ok(),
         Opened::Shredded(_) | Opened::Damaged => None,
     }
