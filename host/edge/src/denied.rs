@@ -23,7 +23,6 @@ const ADDRESS: &str = "address.refused";
 const HOST: &str = "host";
 /// What is wanted by who connects.
 const HANDSHAKE: &str = "TLS handshake";
-/// The answer to who may not.
 
 /// A client that has not proven who it is.
 #[must_use]
