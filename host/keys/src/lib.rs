@@ -31,7 +31,8 @@ pub mod master;
 pub mod own;
 pub mod pin;
 pub mod provider;
-pub mod software;
+pub mod sealed_master;
+mod software;
 
 pub use attributes::{Algorithm, Attributes, Purpose};
 pub use error::KeyError;
@@ -40,4 +41,5 @@ pub use keys::{Hash, Keys, NewKey, PinSide, ProviderView, hash};
 pub use master::{MasterError, MasterKeys, MasterSource};
 pub use own::{AUDIT, HOST, OwnKey, TLS};
 pub use provider::{Key, Made, Material, OnlyUnwraps, Provider, Unwrapping};
+pub use sealed_master::SealedBy;
 pub use software::{PublicKey, Software, random};

@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::error::KeyError;
 use crate::locked::Locked;
+use crate::sealed_master::{self, SealedBy};
 
 /// Bytes of a master key.
 pub const MASTER_BYTES: usize = 32;
@@ -29,12 +30,14 @@ const VERSION: u8 = 1;
 const REFERENCE_CHARS_MAX: usize = 16 * 1024;
 
 /// Where a master key is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum MasterSource {
     /// In a file: 44 characters of base64 and a line's end.
     File(PathBuf),
     /// In an environment variable, in the same form.
     Variable(String),
+    /// In a file, encrypted with a key of a provider.
+    Sealed(PathBuf, SealedBy),
 }
 
 /// Why a master key cannot be used.
@@ -62,6 +65,20 @@ pub enum MasterError {
         "{0} is no master key: it must be 32 random bytes as base64, as `openssl rand -base64 32` prints them"
     )]
     Form(String),
+    /// It is no file of an encrypted master key.
+    #[error(
+        "{path} has no encrypted master key: bring back its copy, or take it away if nothing was sealed with it",
+        path = .0.display()
+    )]
+    SealedForm(PathBuf),
+    /// The provider whose key encrypts it does not decrypt or make it.
+    #[error("{path} has a master key that its provider encrypts: {source}")]
+    Provider {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: KeyError,
+    },
     /// The system gives no randomness.
     #[error("the system gives no randomness")]
     Random,
@@ -106,6 +123,9 @@ impl MasterKeys {
         for (at, source) in sources.iter().enumerate() {
             let bytes = match source {
                 MasterSource::File(path) => of_file(path, makes_first && at == 0)?,
+                MasterSource::Sealed(path, by) => {
+                    sealed_master::read(path, by, makes_first && at == 0)?
+                }
                 MasterSource::Variable(name) => {
                     let text = std::env::var(name).map(Zeroizing::new);
                     let text = text.map_err(|_| MasterError::NoVariable(name.clone()))?;

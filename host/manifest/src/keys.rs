@@ -22,7 +22,7 @@ pub struct KeyProviders {
     pub providers: BTreeMap<Name, KeyProvider>,
 }
 
-/// Where a master key is: 32 random bytes as base64, as `openssl rand -base64 32` prints them. Either `file` or `variable` is set.
+/// Where a master key is: 32 random bytes as base64, as `openssl rand -base64 32` prints them, or encrypted by a provider. Either `file` or `variable` is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MasterKey {
@@ -34,6 +34,9 @@ pub struct MasterKey {
     #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
+    /// The provider, of the kind `pkcs11` or `aws-kms`, whose key encrypts the master key in the file. The file alone is of no use then, and the host does not start without the provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Name>,
 }
 
 /// A provider of keys.

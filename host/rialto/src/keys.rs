@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use rialto_keys::{Keys, MasterError, MasterKeys, MasterSource, Provider, Software};
+use rialto_keys::{Keys, MasterError, MasterKeys, MasterSource, Provider, SealedBy, Software};
 use rialto_kms::{CredentialsSource, Kms};
 use rialto_manifest::Operator;
 use rialto_manifest::keys::{KeyProvider, MasterKey, ProviderKind};
@@ -143,9 +143,23 @@ impl Opened {
             return Ok(Keys::default());
         };
         let all = std::iter::once(master).chain(&wanted.old_master_keys);
-        let sources: Vec<MasterSource> = all.filter_map(|key| master_source(key, scheme)).collect();
+        let sources = all.filter_map(|key| self.master_source(key, scheme));
+        let sources: Vec<MasterSource> = sources.collect();
         let masters = read(&sources).context("the master keys in [keys] of rialto.toml")?;
         Ok(Keys::new(masters, self.all))
+    }
+
+    /// Where a master key is. The check of the document lets none through that says nothing, or names no provider.
+    fn master_source(&self, key: &MasterKey, scheme: &Path) -> Option<MasterSource> {
+        let file = key.file.as_ref().map(|path| path.from_folder(scheme));
+        match (file, &key.provider) {
+            (Some(path), Some(provider)) => {
+                let provider = self.all.get(provider.as_str())?;
+                Some(MasterSource::Sealed(path, SealedBy(provider.clone())))
+            }
+            (Some(path), None) => Some(MasterSource::File(path)),
+            (None, _) => key.variable.clone().map(MasterSource::Variable),
+        }
     }
 }
 
@@ -189,11 +203,4 @@ fn service(wanted: &KeyProvider, scheme: &Path) -> anyhow::Result<Arc<Kms>> {
             .timeout
             .map_or(rialto_kms::configuration::TIMEOUT, Duration::from),
     })?))
-}
-
-/// Where a master key is. The check of the document lets none through that says nothing.
-fn master_source(key: &MasterKey, scheme: &Path) -> Option<MasterSource> {
-    let file = key.file.as_ref();
-    let file = file.map(|path| MasterSource::File(path.from_folder(scheme)));
-    file.or_else(|| key.variable.clone().map(MasterSource::Variable))
 }

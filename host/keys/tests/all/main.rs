@@ -6,4 +6,5 @@ mod handed_out;
 mod keys;
 mod loading;
 mod remote;
+mod sealed_master;
 mod support;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
-use crate::keys::{KeyProvider, ProviderKind};
+use crate::keys::{KeyProvider, MasterKey, ProviderKind};
 use crate::operator::OperatorFile;
 use crate::values::{Name, UrlScheme};
 
@@ -39,6 +39,9 @@ pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mu
                 "Name one of them: `{ file = \"secrets/master.key\" }`, or `{ variable = \"RIALTO_MASTER_KEY\" }`.",
             );
         }
+        if let Some(provider) = &key.provider {
+            sealed_master(document, (&path, key), provider, problems);
+        }
     }
     for (name, provider) in &keys.providers {
         let path = format!("keys/providers/{name}");
@@ -49,6 +52,36 @@ pub(super) fn providers_of_keys(document: &Document<OperatorFile>, problems: &mu
         }
         of_other_kinds(document, &path, provider, problems);
         timeout(document, &path, provider, problems);
+    }
+}
+
+/// A provider that encrypts a master key is there, keeps its keys to itself, and encrypts what is in a file.
+fn sealed_master(
+    document: &Document<OperatorFile>,
+    (path, key): (&str, &MasterKey),
+    provider: &Name,
+    problems: &mut Diagnostics,
+) {
+    let at = format!("{path}/provider");
+    exists(document, &at, provider, problems);
+    let known = document.value.keys.providers.get(provider);
+    if known.is_some_and(|known| known.kind == ProviderKind::Software) {
+        document.problem(
+            problems,
+            &at,
+            Code::Contradiction,
+            "keys in software lie beside what they encrypt, and protect no master key".to_owned(),
+            "Name a provider of the kind `pkcs11` or `aws-kms`, or leave `provider` out.",
+        );
+    }
+    if key.variable.is_some() && !document.is_doubtful(path) {
+        document.problem(
+            problems,
+            &at,
+            Code::Contradiction,
+            "a master key that a provider encrypts is in a `file`".to_owned(),
+            "Name a file instead of the variable; the host makes it.",
+        );
     }
 }
 

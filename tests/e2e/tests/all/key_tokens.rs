@@ -110,6 +110,17 @@ impl FailingHsm {
         RunningHost::start_with(scheme, &variables).unwrap()
     }
 
+    /// Why a host does not start.
+    fn try_start(&self, scheme: &TestScheme) -> String {
+        let variables = self.variables();
+        let variables: Vec<(&str, &OsStr)> = variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_os_str()))
+            .collect();
+        let started = RunningHost::start_with(scheme, &variables);
+        format!("{:#}", started.err().unwrap())
+    }
+
     pub fn check(&self, folder: &Path) -> CliOutput {
         self.rialto("check", folder, &[])
     }
@@ -275,6 +286,51 @@ async fn components_use_keys_that_are_in_a_token() {
     other["associatedData"] = json!("ZGVm");
     let said = scene.asked("audit", "/decrypt", other).await;
     assert_eq!((said.status, said.problem()), (422, "not-opened"));
+}
+
+/// The master key under a key of the token: the host's files alone are of no use to a thief.
+#[tokio::test(flavor = "multi_thread")]
+async fn master_key_is_of_no_use_without_its_token() {
+    let hsm = FailingHsm::new();
+    let scheme = hsm.scheme();
+    scheme.add_operators(PEOPLE).unwrap();
+    scheme
+        .replace(
+            "rialto.toml",
+            "{ file = \"secrets/master.key\" }",
+            "{ file = \"secrets/master.sealed\", provider = \"hsm\" }",
+        )
+        .unwrap();
+    let host = hsm.start(&scheme);
+    let mut scene = Scene::at(scheme, host);
+    let key = scene.key("/kms-aes-key-gen", "ENCRYPT", "A256GCM").await;
+    let asked = json!({ "key": key["id"], "data": STANDARD.encode("plain") });
+    let sealed = scene.done("audit", "/encrypt", asked).await;
+    let file = scene.scheme.path().join("secrets/master.sealed");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"master\""), "{text}");
+    assert!(!scene.scheme.path().join("secrets/master.key").exists());
+
+    // The next start finds the same master key.
+    scene.host.restart().unwrap();
+    let scheme = scene.scheme;
+    let mut scene = Scene::at(scheme, scene.host);
+    let asked = json!({ "key": key["id"], "data": sealed["data"] });
+    let opened = scene.done("audit", "/decrypt", asked).await;
+    assert_eq!(bytes(&opened["data"]), b"plain");
+
+    // Where the token is not, there is no start.
+    scene.host.kill().unwrap();
+    let other = FailingHsm::new();
+    let scheme = scene.scheme;
+    let own = hsm.module.display().to_string();
+    let foreign = other.module.display().to_string();
+    scheme.replace("rialto.toml", &own, &foreign).unwrap();
+    let refused = other.try_start(&scheme);
+    assert!(
+        refused.contains("a master key that its provider encrypts"),
+        "{refused}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
