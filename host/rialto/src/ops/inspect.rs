@@ -420,15 +420,23 @@ fn decide(engine: &Engine, id: u64, decision: Decision) -> Result<(), Problem> {
     }
 }
 
+/// A searched text as the log has it for ever: a person by the pseudonym, and no other text that may name one.
+fn named_for_ever(shared: &Shared, text: &str) -> String {
+    match &shared.people {
+        None => text.to_owned(),
+        Some(people) if people.is_person(text) => people.kept_name(text),
+        Some(_) => String::new(),
+    }
+}
+
 pub(super) async fn audit(
     State(shared): Host,
     By(caller): By,
     Asked(wanted): Asked<Entries>,
 ) -> Result<Json<Vec<Entry>>, Problem> {
     blocking(&shared.clone().reads, move || {
-        shared
-            .audit
-            .was_read(&Actor::from(&caller), &wanted.about)?;
+        let about = named_for_ever(&shared, &wanted.about);
+        shared.audit.was_read(&Actor::from(&caller), &about)?;
         let last = wanted.last.unwrap_or(ENTRIES).min(TURNS_MAX);
         let last = u32::try_from(last).unwrap_or(u32::MAX);
         Ok(Json(shared.audit.last(&wanted.about, last)?))

@@ -89,6 +89,9 @@ pub(super) async fn shred(
         check(people, &subjects)?;
         // The log outlives the person's key, so it has the pseudonym.
         let about: Vec<String> = subjects.iter().map(|name| people.kept_name(name)).collect();
+        // Before anything is destroyed, so that an archive that cannot be read refuses it all.
+        let turns = about.iter().map(|one| turns_of(&shared, one));
+        let turns = turns.collect::<Result<_, _>>()?;
         let about = about.join(" ");
         let audited = AuditedAction::new(SHRED, &about).because(&note);
         let done = |outcome: &Result<_, Problem>| match outcome {
@@ -99,8 +102,6 @@ pub(super) async fn shred(
         let pseudonyms = shared.audit.keep(&who, &audited, done, || {
             people.shred(&subjects).map_err(Problem::from)
         })?;
-        let turns = pseudonyms.iter().map(|one| turns_of(&shared, one));
-        let turns = turns.collect::<Result<_, _>>()?;
         Ok(Json(ShreddedPeople { pseudonyms, turns }))
     })
     .await
