@@ -11,6 +11,7 @@
 //! | what a provider must do | [`provider`] |
 //! | the threads that call remote providers | `callers` |
 //! | a panic in a call | [`contained`] |
+//! | a master key that a provider encrypts | `sealed_master` |
 //! | the provider in software | [`software`] |
 //! | the seal | [`master`] |
 //! | memory that is not swapped out | `locked` |
@@ -31,8 +32,8 @@ pub mod master;
 pub mod own;
 pub mod pin;
 pub mod provider;
-pub mod sealed_master;
-mod software;
+mod sealed_master;
+pub mod software;
 
 pub use attributes::{Algorithm, Attributes, Purpose};
 pub use error::KeyError;
