@@ -144,8 +144,10 @@ impl Export {
                     self.next = Some(entry.index + 1);
                     return Ok(true);
                 }
+                // It takes the batch and not the entry: this one is refused too.
+                Some(Ok(Rejected(1..))) => {}
                 Some(Err(other)) if !other.worth_a_retry => {}
-                _ => return Ok(false),
+                Some(Err(_)) | None => return Ok(false),
             }
         }
         Ok(false)

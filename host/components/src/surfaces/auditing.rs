@@ -119,9 +119,10 @@ impl Guest {
 }
 
 impl Guest {
-    /// Write the entry of a program's call that has changed something, or would have. What only reads has none.
+    /// Write the entry of a program's call that has changed something. A call that changes nothing, refused or not, has none:
+    /// a program that asks for what is not there would fill the log.
     pub(crate) fn audit_call(&mut self, call: &Call, is_refused: bool) -> wasmtime::Result<()> {
-        if !is_refused && !self.turn_ref()?.has_changes() {
+        if !self.turn_ref()?.has_changes() {
             return Ok(());
         }
         let outcome = if is_refused { "refused" } else { "done" };
