@@ -10,6 +10,7 @@ mod check;
 mod debian;
 mod digest;
 mod dist;
+mod failures;
 mod foreign;
 mod fuzz;
 mod guests;

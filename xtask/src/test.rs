@@ -1,5 +1,5 @@
-//! `cargo xtask test`: runs both workspaces' tests, and prints one total, the interfaces that they saw work,
-//! and the time of each part.
+//! `cargo xtask test`: runs both workspaces' tests, and prints what failed ones said, one total, the interfaces
+//! that they saw work, and the time of each part.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{BufRead, BufReader};
@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::failures::Failures;
 use crate::times::Times;
 use crate::{build, debian, interfaces, node, process, python, repository};
 
@@ -48,17 +49,22 @@ struct Report {
     totals: Totals,
     /// The number of interfaces seen to work, in one line per section.
     interfaces: Vec<String>,
+    failures: Failures,
 }
 
 impl Report {
     fn read(&mut self, line: &str) {
         self.totals += result(line).unwrap_or_default();
+        self.failures.read(line);
         if line.starts_with(INTERFACES) {
             self.interfaces.push(line.trim_end().to_owned());
         }
     }
 
     fn print(&self) {
+        for line in self.failures.lines() {
+            println!("{line}");
+        }
         for line in &self.interfaces {
             println!("{line}");
         }

@@ -11,7 +11,10 @@ use rialto_store_sqlite::SqliteStore;
 use crate::metrics::idle;
 use crate::world::World;
 
-/// The contents of a store.
+/// The context that keeps lines of the host's log: each start has some, which it gets a second later.
+const LOG: &str = "logging";
+
+/// The contents of a store, without the log of the scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Version and body of each document, by component, collection and id.
@@ -26,7 +29,8 @@ impl Kept {
     fn read(store: &SqliteStore) -> Result<Self> {
         let recovered = store.recover()?;
         let mut documents = BTreeMap::new();
-        for collection in &recovered.collections {
+        let collections = recovered.collections.iter();
+        for collection in collections.filter(|one| &*one.component != LOG) {
             for document in store.scan(collection.id, &ScanRange::all(), u32::MAX)? {
                 let key = [&collection.component, &collection.name, &document.id];
                 let value = (document.version, document.body.to_string());
@@ -35,12 +39,14 @@ impl Kept {
         }
         let deliveries = recovered.deliveries.iter().map(|d| format!("{d:?}"));
         let outbound = recovered.outbound.iter().map(|o| format!("{o:?}"));
+        let mut reminders = recovered.reminders;
+        reminders.retain(|reminder| &*reminder.component != LOG);
         let letters = store.dead_letters()?;
         let letters = letters.iter().map(|letter| format!("{letter:?}"));
         Ok(Self {
             documents,
             under_way: deliveries.chain(outbound).chain(letters).collect(),
-            reminders: recovered.reminders,
+            reminders,
         })
     }
 }
