@@ -230,6 +230,23 @@ impl Audit {
         self.note(&who, &audited, Outcome::Done(String::new()))
     }
 
+    /// Store an entry of what the host does or refuses by itself, such as reading a file again, and wait until it is on disk.
+    pub fn of_host(&self, audited: &AuditedAction<'_>, outcome: Outcome) {
+        let who = Actor {
+            person: WRITER.into(),
+            operator: "".into(),
+            credential: "".into(),
+        };
+        let durable = self.note(&who, audited, outcome).and_then(|()| {
+            let durable = self.engine.wait_until_durable();
+            durable.map_err(|failure| StoreError::Failed(failure.to_string()))
+        });
+        if let Err(error) = durable {
+            let (action, about) = (audited.action, audited.about);
+            tracing::error!(%error, action, about, "what the host has done could not be stored in the audit trail");
+        }
+    }
+
     /// The newest entries whose `about` contains this text, which may be empty; the oldest of them first.
     ///
     /// # Errors

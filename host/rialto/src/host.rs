@@ -320,8 +320,8 @@ impl Host {
         handle.spawn(denials.follow(shared.engine.clone(), stop.subscribe()));
         let delivery = Delivery::new(lines, shared.engine.clone(), shared.runtime.clone());
         handle.spawn(delivery.follow(stop.subscribe()));
-        keys.watch(handle, stop.subscribe());
-        tls.follow(folder, handle, &stop)?;
+        keys.watch(shared.clone(), handle, stop.subscribe());
+        tls.follow(folder, &shared, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
         handle.spawn(give_up_unused(
             shared.runtime.clone(),

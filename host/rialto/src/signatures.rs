@@ -11,8 +11,12 @@ use anyhow::{Context as _, bail};
 use rialto_manifest::Operator;
 use rialto_signatures::folder::Change;
 use rialto_signatures::{KeyFolder, Keyring, PrivateKey};
+use rialto_store_sqlite::Outcome;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+
+use crate::audit::{Audit, AuditedAction};
+use crate::host::Shared;
 
 /// The time between two looks at the folder. Only changed files are read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -52,8 +56,8 @@ impl OperatorKeys {
         Ok(Self { ring, folder })
     }
 
-    /// Look at the folder regularly until told to stop.
-    pub fn watch(self, handle: &Handle, mut stop: watch::Receiver<bool>) {
+    /// Look at the folder regularly until told to stop. The audit log tells of each change.
+    pub fn watch(self, shared: Arc<Shared>, handle: &Handle, mut stop: watch::Receiver<bool>) {
         let Self { ring, folder } = self;
         let Some(mut folder) = folder else {
             return;
@@ -66,25 +70,27 @@ impl OperatorKeys {
                     _ = due.tick() => {}
                     _ = stop.changed() => return,
                 }
+                let (shared, ring) = (shared.clone(), ring.clone());
                 let looking = tokio::task::spawn_blocking(move || {
                     let changes = folder.look();
-                    (folder, changes)
+                    if !changes.is_empty() {
+                        take(&ring, &folder, &changes, &shared.audit);
+                    }
+                    folder
                 });
-                let Ok((looked, changes)) = looking.await else {
+                let Ok(looked) = looking.await else {
                     tracing::error!("keys: the host no longer watches the folder of keys, because reading it failed; restart the host");
                     return;
                 };
                 folder = looked;
-                if !changes.is_empty() {
-                    take(&ring, &folder, &changes);
-                }
             }
         });
     }
 }
 
-fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
+fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change], audit: &Audit) {
     for change in changes {
+        write(audit, change);
         match change {
             Change::Taken { .. } => tracing::info!("keys: {change}"),
             Change::Gone { .. } => tracing::warn!(
@@ -96,6 +102,25 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change]) {
         }
     }
     ring.set_public(folder.keys());
+}
+
+/// Write the entry of a change. It is written before the change holds.
+fn write(audit: &Audit, change: &Change) {
+    let (about, outcome) = match change {
+        Change::Taken { signer, sha256, .. } => {
+            let what = format!("{change}: a file with SHA-256 {sha256}");
+            (format!("signer:{signer}"), Outcome::Done(what))
+        }
+        Change::Gone { signer } => (
+            format!("signer:{signer}"),
+            Outcome::Done(change.to_string()),
+        ),
+        Change::Broken { path, .. } => (
+            path.display().to_string(),
+            Outcome::Refused(format!("{change}; the previous keys stay in use")),
+        ),
+    };
+    audit.of_host(&AuditedAction::new("signer-keys", &about), outcome);
 }
 
 /// The private key in a file, which only this user may read.

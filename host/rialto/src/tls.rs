@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
+use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
@@ -17,13 +18,17 @@ use rialto_manifest::Operator;
 use rialto_manifest::operator::{GRPC, Listener, OPERATORS};
 use rialto_manifest::tls::{ClientAuthority, DestinationTls, Tls, TlsKey};
 use rialto_manifest::values::FilePath;
+use rialto_store_sqlite::Outcome;
 use rialto_tls::{
     AuthorityFiles, ClientCertificates, DestinationFiles, Expiry, ListenerFiles, ListenerTls,
     OriginFiles, OutboundTls, PrivateKey, Protocol,
 };
+use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use crate::audit::AuditedAction;
+use crate::host::Shared;
 use crate::tls_keys::{self, Place};
 
 /// How long before the expiry of a certificate the log warns.
@@ -153,6 +158,38 @@ fn tell_certificate(tls: &ListenerTls, store: &Path) -> anyhow::Result<()> {
     )?)
 }
 
+/// Write the entry of files that were read again, on a thread that may wait: which ones they are by their SHA-256. No word of
+/// private keys.
+fn write(shared: &Arc<Shared>, place: &str, files: &[&Path], is_used: bool) {
+    let files: Vec<PathBuf> = files.iter().copied().map(Path::to_owned).collect();
+    let (shared, place) = (shared.clone(), place.to_owned());
+    tokio::task::spawn_blocking(move || {
+        let files: Vec<String> = files.iter().map(|path| described(path)).collect();
+        let files = files.join(", ");
+        let outcome = if is_used {
+            Outcome::Done(files)
+        } else {
+            let why = "the previous files stay in use, the log says why";
+            Outcome::Refused(format!("{why}: {files}"))
+        };
+        let audited = AuditedAction::new("tls-files", &place);
+        shared.audit.of_host(&audited, outcome);
+    });
+}
+
+/// A file with its SHA-256.
+fn described(path: &Path) -> String {
+    let read = std::fs::read(path);
+    let path = path.display();
+    match read {
+        Ok(bytes) => {
+            let digest = HEXLOWER.encode(&Sha256::digest(bytes));
+            format!("{path} with SHA-256 {digest}")
+        }
+        Err(error) => format!("{path}: {error}"),
+    }
+}
+
 /// All TLS of a host.
 pub struct HostTls {
     /// Of each listener that has TLS.
@@ -190,13 +227,15 @@ impl HostTls {
         }))
     }
 
-    /// Follow changes of the files until told to stop, and tell the command line the operators' certificate.
+    /// Follow changes of the files until told to stop, and tell the audit log of each. Tell the command line the operators'
+    /// certificate.
     ///
     /// # Errors
     /// When the operators' certificate cannot be written.
     pub fn follow(
         self: &Arc<Self>,
         store: &Path,
+        shared: &Arc<Shared>,
         handle: &Handle,
         stop: &watch::Sender<bool>,
     ) -> anyhow::Result<()> {
@@ -208,16 +247,28 @@ impl HostTls {
                 tell_certificate(&tls, &store)?;
             }
             let stop = stop.subscribe();
+            let (place, shared) = (format!("listener {name}"), shared.clone());
             handle.spawn(async move {
-                let changed = || {
-                    if is_operators && let Err(error) = tell_certificate(&tls, &store) {
+                let changed = |is_used| {
+                    write(&shared, &place, &tls.files().public(), is_used);
+                    if is_used
+                        && is_operators
+                        && let Err(error) = tell_certificate(&tls, &store)
+                    {
                         tracing::error!("{error:#}");
                     }
                 };
                 tls.clone().follow(stop, changed).await;
             });
         }
-        handle.spawn(self.outbound.clone().follow(stop.subscribe()));
+        let (outbound, shared) = (self.outbound.clone(), shared.clone());
+        let stopping = stop.subscribe();
+        handle.spawn(async move {
+            let changed = |is_used| {
+                write(&shared, "outbound", &outbound.public_files(), is_used);
+            };
+            outbound.clone().follow(stopping, changed).await;
+        });
         handle.spawn(self.clone().watch_expiries(stop.subscribe()));
         Ok(())
     }

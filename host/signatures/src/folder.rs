@@ -11,6 +11,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+
 use crate::key::PublicKey;
 use crate::keyring::PublicKeys;
 
@@ -28,6 +31,8 @@ pub enum Change {
         signer: String,
         /// Its keys.
         keys: usize,
+        /// The SHA-256 of their file, in hexadecimal digits.
+        sha256: String,
     },
     /// A signer's file is gone, and its keys with it.
     Gone {
@@ -46,8 +51,10 @@ pub enum Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Taken { signer, keys: 1 } => write!(f, "{signer} has one key"),
-            Self::Taken { signer, keys } => write!(f, "{signer} has {keys} keys"),
+            Self::Taken {
+                signer, keys: 1, ..
+            } => write!(f, "{signer} has one key"),
+            Self::Taken { signer, keys, .. } => write!(f, "{signer} has {keys} keys"),
             Self::Gone { signer } => write!(f, "{signer} has no key in the folder any more"),
             Self::Broken { path, reason } => write!(f, "{}: {reason}", path.display()),
         }
@@ -155,11 +162,15 @@ impl KeyFolder {
 impl File {
     fn look(&mut self, signer: String, path: PathBuf) -> Option<Change> {
         match self.read(&path) {
-            Ok(false) => None,
-            Ok(true) => {
+            Ok(None) => None,
+            Ok(Some(sha256)) => {
                 self.broken = None;
                 let keys = self.keys.len();
-                Some(Change::Taken { signer, keys })
+                Some(Change::Taken {
+                    signer,
+                    keys,
+                    sha256,
+                })
             }
             Err(reason) => {
                 let known = self.broken.replace(reason.clone());
@@ -168,14 +179,14 @@ impl File {
         }
     }
 
-    /// Reads the file if it has changed. Returns whether it was read.
-    fn read(&mut self, path: &Path) -> Result<bool, String> {
+    /// Reads the file if it has changed. Returns its SHA-256 if it was read.
+    fn read(&mut self, path: &Path) -> Result<Option<String>, String> {
         let words = |error: io::Error| error.to_string();
         let stamp = Stamp::of(path).map_err(words)?;
         if self.stamp == Some(stamp) {
             // Back to what it was before it was broken, perhaps.
             self.broken = None;
-            return Ok(false);
+            return Ok(None);
         }
         if stamp.bytes > FILE_BYTES_MAX {
             return Err(format!(
@@ -187,7 +198,8 @@ impl File {
         self.keys = PublicKey::all_of_pem(&text).map_err(|error| error.to_string())?;
         // The stamp from before the reading: what is written meanwhile is seen at the next look.
         self.stamp = Some(stamp);
-        Ok(true)
+        let digest = digest(&SHA256, text.as_bytes());
+        Ok(Some(HEXLOWER.encode(digest.as_ref())))
     }
 }
 

@@ -49,14 +49,19 @@ pub struct AuthorityFiles {
 impl ListenerFiles {
     /// All files.
     pub(crate) fn all(&self) -> Vec<&Path> {
+        self.public().into_iter().chain([self.key.file()]).collect()
+    }
+
+    /// All files but the private key.
+    #[must_use]
+    pub fn public(&self) -> Vec<&Path> {
         let authorities = self.clients.iter().chain(self.clients_of.values());
         let authorities = authorities.flat_map(|authority| {
             let revocations = authority.revocations.as_deref();
             [Some(&*authority.certificates), revocations]
         });
-        let own = [Some(&*self.certificate), Some(self.key.file())];
-        let own = own.into_iter().chain([self.own_authority.as_deref()]);
-        own.chain(authorities).flatten().collect()
+        let own = [Some(&*self.certificate), self.own_authority.as_deref()];
+        own.into_iter().chain(authorities).flatten().collect()
     }
 }
 

@@ -104,19 +104,14 @@ impl ListenerTls {
     }
 
     /// Reads the files again when they change, until told to stop. If new files cannot be used, the old ones stay.
-    /// `changed` is called after each change that was taken.
+    /// `changed` is called after each change, with whether the new files are in use.
     pub async fn follow(
         self: Arc<Self>,
         stop: watch::Receiver<bool>,
-        mut changed: impl FnMut() + Send,
+        mut changed: impl FnMut(bool) + Send,
     ) {
         let files: Vec<PathBuf> = self.files.all().into_iter().map(Into::into).collect();
-        files::follow(files, stop, || {
-            if self.read_again() {
-                changed();
-            }
-        })
-        .await;
+        files::follow(files, stop, || changed(self.read_again())).await;
     }
 
     /// Reads the files again. Returns whether they are in use now; otherwise the old ones stay.

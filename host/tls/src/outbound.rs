@@ -38,9 +38,14 @@ pub struct OriginFiles {
 
 impl OriginFiles {
     fn all(&self) -> impl Iterator<Item = &Path> {
-        let identity = self.identity.iter();
-        let identity = identity.flat_map(|(certificate, key)| [&**certificate, key.file()]);
-        self.ca.as_deref().into_iter().chain(identity)
+        let key = self.identity.iter().map(|(_, key)| key.file());
+        self.public().chain(key)
+    }
+
+    /// All files but the private key.
+    fn public(&self) -> impl Iterator<Item = &Path> {
+        let certificate = self.identity.iter().map(|(certificate, _)| &**certificate);
+        self.ca.as_deref().into_iter().chain(certificate)
     }
 
     fn config(&self) -> Result<ClientConfig, BadTls> {
@@ -105,6 +110,8 @@ pub struct OutboundTls {
 }
 
 struct Loaded {
+    /// How often the files were read before.
+    generation: u64,
     /// Made for the first https request, because most hosts without files send none.
     usual: OnceLock<Arc<ClientConfig>>,
     /// In the order of `destinations`.
@@ -118,13 +125,19 @@ impl OutboundTls {
     /// # Errors
     /// When they cannot be used.
     pub fn read(usual: OriginFiles, destinations: Vec<DestinationFiles>) -> Result<Self, BadTls> {
-        let loaded = ArcSwap::from_pointee(Loaded::read(&usual, &destinations)?);
+        let loaded = ArcSwap::from_pointee(Loaded::read(&usual, &destinations, 0)?);
         Ok(Self {
             usual,
             destinations,
             loaded,
             reading: Mutex::default(),
         })
+    }
+
+    /// How often new files have come into use. Connections from before were made with other authorities and certificates.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.loaded.load().generation
     }
 
     /// The configuration for a destination.
@@ -154,17 +167,26 @@ impl OutboundTls {
 
     /// Reads the files again when they change, until told to stop. New connections use the new ones. If they cannot be
     /// used, the old ones stay.
-    pub async fn follow(self: Arc<Self>, stop: watch::Receiver<bool>) {
+    pub async fn follow(
+        self: Arc<Self>,
+        stop: watch::Receiver<bool>,
+        mut changed: impl FnMut(bool) + Send,
+    ) {
         let all = self.usual.all();
         let all = all.chain(self.destinations.iter().flat_map(|one| one.files.all()));
         let all: Vec<PathBuf> = all.map(Into::into).collect();
         if all.is_empty() {
             return;
         }
-        files::follow(all, stop, || {
-            self.read_again();
-        })
-        .await;
+        files::follow(all, stop, || changed(self.read_again())).await;
+    }
+
+    /// All files but private keys.
+    #[must_use]
+    pub fn public_files(&self) -> Vec<&Path> {
+        let destinations = self.destinations.iter();
+        let destinations = destinations.flat_map(|one| one.files.public());
+        self.usual.public().chain(destinations).collect()
     }
 
     /// Whether the operator's document names files.
@@ -177,7 +199,8 @@ impl OutboundTls {
     /// Reads the files again. Returns whether they are in use now; otherwise the old ones stay.
     pub fn read_again(&self) -> bool {
         let _one = self.reading.lock();
-        match Loaded::read(&self.usual, &self.destinations) {
+        let next = self.generation() + 1;
+        match Loaded::read(&self.usual, &self.destinations, next) {
             Ok(loaded) => {
                 self.loaded.store(Arc::new(loaded));
                 tracing::info!("the TLS files of outbound requests were read again");
@@ -192,7 +215,11 @@ impl OutboundTls {
 }
 
 impl Loaded {
-    fn read(usual: &OriginFiles, destinations: &[DestinationFiles]) -> Result<Self, BadTls> {
+    fn read(
+        usual: &OriginFiles,
+        destinations: &[DestinationFiles],
+        generation: u64,
+    ) -> Result<Self, BadTls> {
         let made = OnceLock::new();
         // Files that were named are read now, so that a mistake in them is seen at the start.
         if usual.all().next().is_some() {
@@ -214,6 +241,7 @@ impl Loaded {
             }
         }
         Ok(Self {
+            generation,
             usual: made,
             destinations: configs,
             expiries,

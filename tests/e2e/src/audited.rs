@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::books::Books;
 use crate::office::{OFFICE, Office};
@@ -18,23 +18,34 @@ const PAGE: u64 = 1_000;
 /// What stands before a transfer's id in the subject of its entries.
 const SUBJECT: &str = "transfer:";
 
-/// How often each transfer has an entry of this action.
-async fn entries(office: &Office, action: &str) -> anyhow::Result<BTreeMap<String, u64>> {
-    let mut found = BTreeMap::new();
-    let mut query = json!({ "action": action, "limit": PAGE });
+/// All entries that a query finds, the oldest first.
+///
+/// # Errors
+/// When the log cannot be read.
+pub async fn entries(office: &Office, mut query: Value) -> anyhow::Result<Vec<Value>> {
+    query["limit"] = PAGE.into();
+    let mut found = Vec::new();
     loop {
         let said = office.post(OFFICE, "/read-audit-log", &query).await?;
         ensure!(said.status == 200, "{said:?}");
-        for item in said.body["items"].as_array().context("no items")? {
-            let about = item["entry"]["about"].as_str().unwrap_or_default();
-            let id = about.strip_prefix(SUBJECT).context("no transfer")?;
-            *found.entry(id.to_owned()).or_default() += 1;
-        }
+        let items = said.body["items"].as_array().context("no items")?;
+        found.extend(items.iter().map(|item| item["entry"].clone()));
         match said.body["nextCursor"].as_str() {
             Some(next) => query["cursor"] = next.parse::<u64>()?.into(),
             None => return Ok(found),
         }
     }
+}
+
+/// How often each transfer has an entry of this action.
+async fn of_transfers(office: &Office, action: &str) -> anyhow::Result<BTreeMap<String, u64>> {
+    let mut found = BTreeMap::new();
+    for entry in entries(office, json!({ "action": action })).await? {
+        let about = entry["about"].as_str().unwrap_or_default();
+        let id = about.strip_prefix(SUBJECT).context("no transfer")?;
+        *found.entry(id.to_owned()).or_default() += 1;
+    }
+    Ok(found)
 }
 
 /// What the books and the audit log say differently of transfers, however the host has ended meanwhile: a commit without its
@@ -51,7 +62,7 @@ pub async fn agree(world: &World, books: &Books) -> anyhow::Result<usize> {
         "the audit log agrees with the books",
         FOUND_WITHIN,
         async || {
-            let commits = entries(&office, "transfer.committed").await?;
+            let commits = of_transfers(&office, "transfer.committed").await?;
             let twice: Vec<_> = commits.iter().filter(|(_, count)| **count != 1).collect();
             ensure!(twice.is_empty(), "committed more than once: {twice:?}");
             let audited: BTreeSet<&String> = commits.keys().collect();
@@ -64,7 +75,7 @@ pub async fn agree(world: &World, books: &Books) -> anyhow::Result<usize> {
             let mut told = BTreeSet::new();
             for action in ["prepared", "rejected", "timed-out", "failed"] {
                 told.extend(
-                    entries(&office, &format!("transfer.{action}"))
+                    of_transfers(&office, &format!("transfer.{action}"))
                         .await?
                         .into_keys(),
                 );

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rcgen::string::Ia5String;
 use rcgen::{
@@ -37,6 +38,8 @@ pub struct Issued {
 pub struct Special {
     /// Whether it expired long ago.
     pub expired: bool,
+    /// For how many days it is valid; many years unless it is set.
+    pub days: Option<u32>,
     /// A second common name.
     pub second_name: Option<String>,
 }
@@ -96,6 +99,11 @@ impl Authority {
         if special.expired {
             params.not_before = date_time_ymd(2020, 1, 1);
             params.not_after = date_time_ymd(2021, 1, 1);
+        }
+        if let Some(days) = special.days {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            let left = Duration::from_secs(u64::from(days) * 86_400);
+            params.not_after = date_time_ymd(1970, 1, 1) + now.unwrap_or_default() + left;
         }
         let serial = rand::random::<u64>() >> 1;
         params.serial_number = Some(SerialNumber::from(serial));

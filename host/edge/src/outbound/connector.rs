@@ -34,6 +34,11 @@ impl Connector {
         tcp.enforce_http(false);
         Self { tcp, tls }
     }
+
+    /// How often files of TLS have changed.
+    pub fn generation(&self) -> u64 {
+        self.tls.generation()
+    }
 }
 
 impl Service<Uri> for Connector {

@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioTimer;
 use ipnet::IpNet;
 use parking_lot::Mutex;
 use rialto_engine::fatal::{CatchPanic, Panic};
@@ -32,13 +30,13 @@ use rialto_tls::OutboundTls;
 use tokio::runtime::Handle;
 use tracing::Instrument as _;
 
-use crate::contained;
 use crate::spans::Open;
 
 mod attempt;
 mod breaker;
 mod connector;
 mod destination;
+mod pool;
 mod resolver;
 mod signing;
 
@@ -49,10 +47,8 @@ pub use signing::{NotSigned, OwnSigner};
 use attempt::{FailedAttempt, attempt, built};
 use connector::Connector;
 use destination::{Destination, NotSent};
+use pool::Pool;
 use resolver::Resolver;
-
-/// How long an idle connection is kept.
-const IDLE: Duration = Duration::from_secs(60);
 
 /// Bounds of outbound requests.
 #[derive(Clone, Debug)]
@@ -68,7 +64,7 @@ pub struct OutboundLimits {
 }
 
 struct Inner {
-    client: Client<Connector, Full<Bytes>>,
+    pool: Pool,
     destinations: Mutex<HashMap<String, Arc<Destination>>>,
     limits: OutboundLimits,
     signer: Arc<dyn OwnSigner>,
@@ -96,14 +92,10 @@ impl Outbound {
     ) -> Self {
         let resolver = Resolver::new(limits.private_ranges.clone());
         let connector = Connector::new(resolver, tls, limits.connect_timeout);
-        let client = Client::builder(contained::Executor)
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(limits.connections_per_destination)
-            .build(connector);
+        let pool = Pool::new(connector, limits.connections_per_destination);
         Self {
             inner: Arc::new(Inner {
-                client,
+                pool,
                 destinations: Mutex::default(),
                 limits,
                 signer,
@@ -238,7 +230,7 @@ impl Inner {
                 Err(not_sent) => return (given_up(not_sent, last), attempts),
             };
             attempts += 1;
-            let failed = match attempt(&self.client, request, built.clone()).await {
+            let failed = match attempt(&self.pool.client(), request, built.clone()).await {
                 Ok(response) => {
                     destination.reached(&mut permit);
                     return (Outcome::Delivered(response), attempts);

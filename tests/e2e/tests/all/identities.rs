@@ -3,23 +3,28 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
+use rialto_simulator::PaymentRequest;
 use rialto_simulator::client::{Answer, BaseUrl, HttpClient, SendError};
+use rialto_simulator::fsp::Step;
 use rialto_simulator::pki::{Authority, Issued, SchemePki, Special, write_private};
 use rialto_simulator::tls::FspTls;
-use rialto_tests::catalogue;
+use rialto_tests::offers::digest;
 use rialto_tests::office::{OFFICE, Office};
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{TestScheme, World, WorldOptions};
+use rialto_tests::{TestScheme, World, WorldOptions, audited, catalogue};
 use serde_json::{Value, json};
 
 /// Longer than any answer takes.
 const SOON: Duration = Duration::from_secs(15);
+/// How often the certificates are renewed under load.
+const RENEWALS: usize = 3;
 
 /// A client of the participants' listener.
 struct Client {
@@ -232,6 +237,101 @@ async fn certificate_is_renewed_without_a_lost_request() {
     let again = Client::of(&world, &pki.fsp(PAYER).unwrap());
     assert_eq!(again.outcome(PAYER).await, accepted());
     committed(&world.pay("1", "USD").await).unwrap();
+
+    // The audit log tells of each change, and has no word of the private key.
+    let office = Office::of(&world.scheme, &world.host, &[]).unwrap();
+    let new = digest(&world.scheme.tls_file("hub.pem")).unwrap();
+    let new = new.replace("sha256:", "hub.pem with SHA-256 ");
+    let query = json!({ "action": "tls-files", "about": "listener fsps" });
+    until("the entries of the changes", SOON, async || {
+        let entries = audited::entries(&office, query.clone()).await?;
+        let reason = |entry: &Value| entry["details"]["reason"].to_string();
+        let has = |outcome: &str, text: &str| {
+            let mut of = entries.iter().filter(|entry| entry["outcome"] == outcome);
+            of.any(|entry| reason(entry).contains(text))
+        };
+        assert!(
+            !entries
+                .iter()
+                .any(|entry| reason(entry).contains("hub.key"))
+        );
+        let is_there = has("refused", "the previous files stay in use") && has("done", &new);
+        Ok(is_there.then_some(()).ok_or(format!("{entries:#?}")))
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_are_renewed_under_load_and_every_payment_ends() {
+    let (world, pki) = World::secure().await.unwrap();
+    let request = PaymentRequest::new(world.party(PAYEE).clone(), "1", "USD");
+    let stop = Arc::new(AtomicBool::new(false));
+    let (payer, stopped) = (world.payer().clone(), stop.clone());
+    let load = tokio::spawn(async move {
+        let mut outcomes = Vec::new();
+        while !stopped.load(Ordering::Relaxed) {
+            outcomes.push(payer.pay(&request).await);
+        }
+        outcomes
+    });
+    for renewed in 1..=RENEWALS {
+        let hub = pki.authority.issue("hub").unwrap();
+        write_private(&world.scheme.tls_file("hub.key"), &hub.key).unwrap();
+        write_private(&world.scheme.tls_file("hub.pem"), &hub.certificate).unwrap();
+        until("the files are read", SOON, async || {
+            let log = world.host.log();
+            let both = [
+                "a listener's TLS files were read",
+                "TLS files of outbound requests were",
+            ];
+            let is_read = both.iter().all(|text| log.matches(text).count() >= renewed);
+            Ok(is_read.then_some(()).ok_or(log))
+        })
+        .await
+        .unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let outcomes = load.await.unwrap();
+    assert!(outcomes.len() > RENEWALS, "{} payments", outcomes.len());
+    for outcome in &outcomes {
+        committed(outcome).unwrap();
+    }
+    world.host.nothing_failed().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificate_that_expires_soon_is_told_while_it_is_in_use() {
+    let scheme = TestScheme::demo().unwrap();
+    let pki = scheme.secure().unwrap();
+    let soon = Special {
+        days: Some(10),
+        ..Special::default()
+    };
+    let hub = pki.authority.issue_special("hub", &soon).unwrap();
+    write_private(&scheme.tls_file("hub.key"), &hub.key).unwrap();
+    write_private(&scheme.tls_file("hub.pem"), &hub.certificate).unwrap();
+    let options = WorldOptions {
+        pki: Some(pki.clone()),
+        ..WorldOptions::default()
+    };
+    let world = World::of(scheme, &options).await.unwrap();
+    until("the warning", SOON, async || {
+        let log = world.host.log();
+        let of_hub = |line: &str| line.contains("expires soon") && line.contains("hub.pem");
+        let days = |line: &str| line.contains("\"days\":9") || line.contains("days=9");
+        let is_there = log.lines().any(|line| of_hub(line) && days(line));
+        Ok(is_there.then_some(()).ok_or(log))
+    })
+    .await
+    .unwrap();
+    committed(&world.pay("1", "USD").await).unwrap();
+    // Nobody is warned of those that are valid for years.
+    let log = world.host.log();
+    assert!(
+        !log.lines()
+            .any(|line| line.contains("expires soon") && line.contains("ca.pem"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,6 +374,61 @@ async fn new_tls_files_are_taken_at_once_on_request() {
     }
     assert!(!shown.to_string().contains(".pem"), "no paths: {shown}");
     catalogue::seen("identities/tls", ["C-ssl-terminate"].into_iter()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn destination_with_its_own_authority_is_called_and_no_other_is_believed_there() {
+    let scheme = TestScheme::demo().unwrap();
+    let mut pki = Arc::into_inner(scheme.secure().unwrap()).unwrap();
+    let own = Authority::new("the payee's own authority").unwrap();
+    // The payee serves and calls with a certificate of its own authority.
+    let (name, issued) = (PAYEE.to_owned(), own.issue(PAYEE).unwrap());
+    pki.participants.insert(name, issued);
+    let (pki, file) = (Arc::new(pki), scheme.tls_file("destination-ca.pem"));
+    for file in [&file, &scheme.tls_file("payee-ca.pem")] {
+        write_private(file, &own.certificate()).unwrap();
+    }
+    let port = scheme.callbacks()[PAYEE];
+    let settings = format!(
+        "[listeners.fsps.tls.participants.payeefsp]\nclient-ca = \"tls/payee-ca.pem\"\n\n\
+         [[outbound.tls.destinations]]\norigin = \"https://127.0.0.1:{port}\"\nca = \"tls/destination-ca.pem\"\n\
+         certificate = \"tls/hub.pem\"\nkey = \"tls/hub.key\"\n"
+    );
+    scheme.add_host_settings(&settings).unwrap();
+    let options = WorldOptions {
+        pki: Some(pki.clone()),
+        callback_timeout: Duration::from_secs(5),
+        ..WorldOptions::default()
+    };
+    let world = World::of(scheme, &options).await.unwrap();
+    committed(&world.pay("1", "USD").await).unwrap();
+    // The file is read again while the host runs. Whoever has only the usual authority's word is not called.
+    write_private(&file, &pki.authority.certificate()).unwrap();
+    until("the new authority is read", SOON, async || {
+        let log = world.host.log();
+        let is_read = log.contains("TLS files of outbound requests were read again");
+        Ok(is_read.then_some(()).ok_or(log))
+    })
+    .await
+    .unwrap();
+    let failed = world.pay("1", "USD").await;
+    assert!(!failed.is_committed(), "{failed:?}");
+    assert_eq!(failed.failure.as_ref().unwrap().step, Step::Lookup);
+    let deliveries = world.host.cli(&["deliveries", "--to", PAYEE]).unwrap();
+    assert!(
+        deliveries.stdout.contains("UnknownIssuer"),
+        "{failed:?} {deliveries}"
+    );
+    write_private(&file, &own.certificate()).unwrap();
+    until("payments again", SOON, async || {
+        let outcome = world.pay("1", "USD").await;
+        Ok(outcome
+            .is_committed()
+            .then_some(())
+            .ok_or(format!("{outcome:?}")))
+    })
+    .await
+    .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

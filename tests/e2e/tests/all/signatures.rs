@@ -17,11 +17,12 @@ use rialto_simulator::jws::{KeyKind, KeyPair, Signer};
 use rialto_simulator::{PaymentRequest, time};
 use rialto_tests::books::documents;
 use rialto_tests::metrics::Metrics;
+use rialto_tests::offers::digest;
 use rialto_tests::office::{OFFICE, Office};
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{TestScheme, World, WorldOptions};
+use rialto_tests::{TestScheme, World, WorldOptions, audited};
 use serde_json::{Value, json};
 
 /// Longer than any message takes.
@@ -377,6 +378,7 @@ async fn keys_change_at_runtime_and_broken_files_are_ignored() {
     scene
         .until_status("the old one is out", Some(&old), 400)
         .await;
+    let new_file = digest(&file).unwrap().replace("sha256:", "SHA-256 ");
     assert_eq!(scene.status_with(Some(&new)).await, 202);
 
     fs::write(&file, "-----BEGIN PUBLIC KEY-----\nnonsense").unwrap();
@@ -402,6 +404,33 @@ async fn keys_change_at_runtime_and_broken_files_are_ignored() {
     fs::write(&file, &scene.payer.public).unwrap();
     scene.until_status("a key again", Some(&old), 202).await;
     assert_eq!(scene.status_with(None).await, 400);
+
+    // The audit log tells of each change.
+    let office = Office::of(&scene.world.scheme, &scene.world.host, &[]).unwrap();
+    let query = json!({ "action": "signer-keys" });
+    until(
+        "the entries of the changes",
+        KEYS_COUNT_WITHIN,
+        async || {
+            let entries = audited::entries(&office, query.clone()).await?;
+            let has = |outcome: &str, text: &str| {
+                entries.iter().any(|entry| {
+                    entry["outcome"] == outcome
+                        && entry["details"]["reason"].to_string().contains(text)
+                })
+            };
+            let is_there = has("done", "payerfsp has 2 keys")
+                && has(
+                    "done",
+                    &format!("payerfsp has one key: a file with {new_file}"),
+                )
+                && has("refused", "the previous keys stay in use")
+                && has("done", "payerfsp has no key in the folder any more");
+            Ok(is_there.then_some(()).ok_or(format!("{entries:#?}")))
+        },
+    )
+    .await
+    .unwrap();
 }
 
 /// A component's documents of a collection, by their ids.
