@@ -1,5 +1,6 @@
 //! Entries of the audit log. Most are about payments and names of participants, and stay readable for ever. Encrypted are a
-//! note and details that name one of the turn's people; a person that the entry is about becomes a pseudonym.
+//! note and details that name one of the turn's people, and digests of what may have named them; a person that the entry is
+//! about becomes a pseudonym.
 //!
 //! An entry's bytes are what is hashed, and they stay. So what was encrypted is shown beside the entry.
 
@@ -15,6 +16,8 @@ use super::{HostPeople, Named, TAKEN_AWAY, opened_text};
 
 /// An id with fewer letters and digits is searched as a whole word.
 const SHORT: usize = 6;
+/// The end of the names of the host's digests: `bodySha256`.
+const DIGEST: &str = "Sha256";
 /// What is encrypted is of an entry.
 const KIND: &str = "entry";
 
@@ -52,6 +55,7 @@ impl HostPeople {
             hidden.details = details;
         } else {
             entry.details = details;
+            hidden.details = entry.details.as_mut().and_then(without_digests);
         }
         let is_nothing =
             hidden.about.is_empty() && hidden.note.is_empty() && hidden.details.is_none();
@@ -65,6 +69,16 @@ impl HostPeople {
             stored.body = body.into();
         }
     }
+}
+
+/// Remove the digests from details, and return the whole details; none if they have no digest. Whoever guesses a name could
+/// confirm it by the digest of what named it.
+fn without_digests(details: &mut Value) -> Option<Value> {
+    let whole = details.clone();
+    let members = details.as_object_mut()?;
+    let count = members.len();
+    members.retain(|name, _| !name.ends_with(DIGEST));
+    (members.len() < count).then_some(whole)
 }
 
 /// An entry as people read it; none if nothing in it is encrypted, or its keys are not there.

@@ -254,6 +254,15 @@ fn entries_hide_what_names_people_and_nothing_else() {
             );
         }
     }
+    // The digest of a body that has named somebody would confirm a guess.
+    let details = json!({ "operation": "search", "status": 200, "bodySha256": "ab" });
+    let entry = with("details", details);
+    let (.., sealed) = scene.seal(&turn, &[], ("{}", &entry));
+    let stored: Value = serde_json::from_str(&sealed).unwrap();
+    let rest = json!({ "operation": "search", "status": 200 });
+    assert_eq!(stored["details"], rest);
+    let opened: Value = serde_json::from_str(&scene.people.open_entry(&sealed).unwrap()).unwrap();
+    assert_eq!(opened, entry);
     // Short ids are whole words, and no names of members.
     let (short, nothing) = ("party:ALIAS/a", "party:ALIAS/-");
     let details = json!({ "amount": "5", "a": "payerfsp" });
