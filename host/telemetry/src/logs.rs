@@ -2,11 +2,12 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
-use crate::tap::LogTap;
+use crate::tap::{FOREIGN_TARGET, LogTap};
 
 /// The form of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +53,13 @@ pub fn start(filter: &str, format: Format) -> Result<LogTap, BadFilter> {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .log_internal_errors(false);
+    let own = filter_fn(|metadata| metadata.target() != FOREIGN_TARGET);
     let _ = if json {
-        registry.with(layer.json().flatten_event(true)).try_init()
+        let layer = layer.json().flatten_event(true);
+        registry.with(layer.with_filter(own)).try_init()
     } else {
-        registry.with(layer.with_ansi(is_terminal)).try_init()
+        let layer = layer.with_ansi(is_terminal);
+        registry.with(layer.with_filter(own)).try_init()
     };
     Ok(tap)
 }

@@ -3,11 +3,15 @@
 use rialto_engine::limits;
 
 use super::interrupt;
-use crate::bindings::rialto::host::logging::{Host, Level};
+use crate::bindings::rialto::host::logging::{ForeignLine, Host, Level};
 use crate::guest::Guest;
 
 /// Bytes of one line that are kept.
 const LINE_BYTES_MAX: usize = 1_024;
+/// Bytes of somebody else's line that are kept.
+const FOREIGN_BYTES_MAX: usize = 4_096;
+/// Bytes of the name of who wrote it.
+const WRITER_BYTES_MAX: usize = 128;
 /// Bytes of a subject.
 const SUBJECT_BYTES_MAX: usize = 256;
 
@@ -31,6 +35,29 @@ impl Host for Guest {
             Level::Info => tracing::info!(target: "component", component, turn, trace, "{line}"),
             Level::Warn => tracing::warn!(target: "component", component, turn, trace, "{line}"),
             Level::Error => tracing::error!(target: "component", component, turn, trace, "{line}"),
+        }
+        Ok(())
+    }
+
+    fn forward(&mut self, line: ForeignLine) -> wasmtime::Result<()> {
+        if !self.may_log() {
+            return Ok(());
+        }
+        let forwarded_by = &*self.identity.name;
+        let (at, trace) = (line.time, &*line.trace);
+        let writer = cut(&line.writer, WRITER_BYTES_MAX);
+        let about = cut(&line.about, SUBJECT_BYTES_MAX);
+        let message = cut(&line.message, FOREIGN_BYTES_MAX);
+        macro_rules! line {
+            ($level:expr) => {
+                tracing::event!(target: "foreign", $level, at, writer, about, forwarded_by, trace, "{message}")
+            };
+        }
+        match line.level {
+            Level::Trace | Level::Debug => {}
+            Level::Info => line!(tracing::Level::INFO),
+            Level::Warn => line!(tracing::Level::WARN),
+            Level::Error => line!(tracing::Level::ERROR),
         }
         Ok(())
     }

@@ -205,6 +205,11 @@ pub fn write(
         return Err(NotWritten::TooMany);
     }
     let entries = entries(world, source, all);
+    // The host exports its own lines itself.
+    let forwarded = match source {
+        Source::Host => Vec::new(),
+        Source::Program | Source::Event => entries.clone(),
+    };
     let mut protection = Protection::default();
     let protected = entries.into_iter().map(|mut entry| {
         protection.apply(world, &settings, &mut entry)?;
@@ -222,7 +227,11 @@ pub fn write(
         put(world, &entry);
         entry.id
     });
-    Ok(ids.collect())
+    let ids = ids.collect();
+    for entry in &forwarded {
+        world.forward(entry);
+    }
+    Ok(ids)
 }
 
 /// New entries, neither signed nor encrypted.

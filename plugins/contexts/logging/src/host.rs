@@ -1,9 +1,10 @@
 //! The real surroundings: the host's surfaces.
 
-use rialto_sdk::bindings::rialto::host::{clock, random, scheduling};
+use rialto_sdk::bindings::rialto::host::{clock, logging, random, scheduling};
 use rialto_sdk::scheme::settings;
 
 use crate::bindings::rialto::host::keys::{self, Algorithm, Attributes, KeyError, Purpose};
+use crate::entries::{Entry, Level};
 use crate::sealing::Use;
 use crate::settings::Settings;
 use crate::world::World;
@@ -36,6 +37,22 @@ impl World for Host {
 
     fn remind(&mut self, due: u64) {
         scheduling::set_reminder(TRIM, due, "");
+    }
+
+    fn forward(&mut self, entry: &Entry) {
+        logging::forward(&logging::ForeignLine {
+            time: entry.at,
+            level: match entry.level {
+                Level::Debug => logging::Level::Debug,
+                Level::Info => logging::Level::Info,
+                Level::Warn => logging::Level::Warn,
+                Level::Error => logging::Level::Error,
+            },
+            writer: entry.writer.clone(),
+            message: entry.message.clone(),
+            about: entry.about.clone(),
+            trace: entry.trace.clone(),
+        });
     }
 
     fn alert(&mut self, line: &str) {

@@ -12,7 +12,7 @@ use crate::bindings::exports::rialto::host::http_handler::Request;
 use crate::bindings::exports::rialto::host::log_handler::LogLine;
 use crate::bindings::exports::rialto::logging::log_write::{Event, Level as EventLevel};
 use crate::bindings::rialto::host::keys::KeyError;
-use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, HOUR, HOURS};
+use crate::entries::{BY_ABOUT, BY_TRACE, ENTRIES, Entry, HOUR, HOURS};
 use crate::sealing::Use;
 use crate::settings::Settings;
 use crate::told;
@@ -36,6 +36,8 @@ struct Fake {
     /// Whether the provider of keys answers.
     is_away: bool,
     alerts: Vec<String>,
+    /// Messages for the operator's collector.
+    forwarded: Vec<String>,
 }
 
 impl Default for Fake {
@@ -50,6 +52,7 @@ impl Default for Fake {
             lost: Vec::new(),
             is_away: false,
             alerts: Vec::new(),
+            forwarded: Vec::new(),
         }
     }
 }
@@ -70,6 +73,9 @@ impl World for Fake {
     }
     fn remind(&mut self, due: u64) {
         self.reminded = Some(due);
+    }
+    fn forward(&mut self, entry: &Entry) {
+        self.forwarded.push(entry.message.clone());
     }
     fn alert(&mut self, line: &str) {
         self.alerts.push(line.to_owned());
@@ -228,6 +234,7 @@ fn entries_are_found_by_time_level_writer_trace_subject_and_text() {
         (&item["writer"], &item["at"]),
         (&"auditing".into(), &9.into())
     );
+    assert_eq!(fake.forwarded, ["one", "two", "thr ee", "below"]);
 }
 
 #[test]
@@ -423,6 +430,8 @@ fn lines_of_the_host_are_entries_of_their_writers() {
     let flood = (0..2).map(|_| line("host", LineLevel::Info, "flood"));
     told::of_lines(&mut fake, flood.collect());
     assert_eq!(fake.count(), 4);
+    // The host exports its own lines itself.
+    assert!(fake.forwarded.is_empty());
 }
 
 #[test]

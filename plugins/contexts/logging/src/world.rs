@@ -3,6 +3,7 @@
 use rialto_sdk::documents::Store;
 
 use crate::bindings::rialto::host::keys::KeyError;
+use crate::entries::Entry;
 use crate::sealing::Use;
 use crate::settings::Settings;
 
@@ -16,6 +17,8 @@ pub trait World: Store {
     fn settings(&mut self) -> Settings;
     /// Have the log trimmed at this instant.
     fn remind(&mut self, due: u64);
+    /// Gives an entry of a program or of an event to the operator's collector, if there is one.
+    fn forward(&mut self, entry: &Entry);
     /// Tells the operator by the host's log.
     fn alert(&mut self, line: &str);
     /// Makes a key at a provider of the host. Returns its reference.

@@ -18,10 +18,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rialto_simulator::recorder::{Direction, Recorded};
+use rialto_tests::office::Office;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::{TestScheme, World, WorldOptions};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// Longer than any span takes to be exported.
@@ -29,6 +30,9 @@ const EXPORTED_WITHIN: Duration = Duration::from_secs(15);
 /// Payments beside a collector that does not answer.
 const PAYMENTS: usize = 20;
 
+/// A program outside.
+const PROGRAMS: &[(&str, &str)] = &[("switch", r#""context""#)];
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 /// The hub's messages in a payment: three requests and three answers.
 const MESSAGES_OUT: usize = 6;
 
@@ -179,6 +183,7 @@ fn list<'v>(of: &'v Value, key: &str) -> &'v Vec<Value> {
 /// The demonstration scheme, with a collector at this address.
 async fn world(collector: SocketAddr) -> World {
     let scheme = TestScheme::demo().unwrap();
+    scheme.add_operators(PROGRAMS).unwrap();
     let path = scheme.path().join("rialto.toml");
     let mut text = fs::read_to_string(&path).unwrap();
     text += &format!(
@@ -333,9 +338,15 @@ async fn absent_or_silent_collector_slows_no_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn log_lines_of_host_and_components_reach_the_collector() {
+async fn log_lines_of_host_components_and_programs_reach_the_collector() {
     let (collector, address) = Collector::start().await;
     let world = world(address).await;
+    let office = Office::of(&world.scheme, &world.host, &["switch"]).unwrap();
+    let entry = json!({
+        "level": "WARN", "message": "the queue of cards is long", "about": "card:1", "trace": TRACE, "at": 1_700_000_000_000_u64,
+    });
+    let said = office.post("switch", "/log-write", &entry).await.unwrap();
+    assert_eq!(said.status, 201, "{said:?}");
     let find = |text: &str| {
         let records = collector.log_records();
         let mut found = records.into_iter().filter(|record| {
@@ -344,9 +355,13 @@ async fn log_lines_of_host_and_components_reach_the_collector() {
         });
         found.next()
     };
-    let wanted = ["THIS IS A SANDBOX", "participant payerfsp created"];
-    let [of_host, of_component] = wanted;
-    until("both lines", EXPORTED_WITHIN, async || {
+    let wanted = [
+        "THIS IS A SANDBOX",
+        "participant payerfsp created",
+        "the queue of cards is long",
+    ];
+    let [of_host, of_component, of_program] = wanted;
+    until("all lines", EXPORTED_WITHIN, async || {
         let missing: Vec<&str> = wanted
             .into_iter()
             .filter(|text| find(text).is_none())
@@ -371,5 +386,18 @@ async fn log_lines_of_host_and_components_reach_the_collector() {
         "participant-lifecycle-management"
     );
     assert_eq!(of_component["traceId"].as_str().unwrap().len(), 32);
-    drop(world);
+    let of_program = find(of_program).unwrap();
+    assert_eq!(
+        [
+            &of_program["severityText"],
+            &of_program["traceId"],
+            &of_program["timeUnixNano"]
+        ],
+        ["WARN", TRACE, "1700000000000000000"]
+    );
+    let told = attributes(&of_program);
+    assert_eq!(told["writer"]["stringValue"], "switch");
+    assert_eq!(told["about"]["stringValue"], "card:1");
+    // The host's own log has no lines of programs.
+    assert!(!world.host.log().contains("the queue of cards"));
 }

@@ -1,7 +1,6 @@
 //! Entries that are signed and encrypted.
 
 use super::*;
-use crate::entries::Entry;
 
 fn protecting(signed: bool, encrypted: bool) -> Fake {
     let mut fake = Fake::default();
