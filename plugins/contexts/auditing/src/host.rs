@@ -3,9 +3,10 @@
 use rialto_sdk::bindings::rialto::host::{clock, logging};
 use rialto_sdk::messages::path_spelt_once;
 
+use crate::bindings::rialto::auditing::audit_entry_quarantined;
 use crate::bindings::rialto::host::audit_log::{self, Filter, Page};
 use crate::bindings::rialto::host::auditing::{self, Entry};
-use crate::bindings::rialto::logging::log_write::{self, Event, Level};
+use crate::bindings::rialto::logging::log_write::{self, Level};
 use crate::bindings::rialto::security_authz::verify_signature::{self, Signed};
 use crate::world::World;
 
@@ -44,9 +45,13 @@ impl World for Host {
         }
     }
 
+    fn publish(&mut self, event: &audit_entry_quarantined::Event) {
+        audit_entry_quarantined::audit_entry_quarantined(event);
+    }
+
     fn warn(&mut self, about: &str, line: &str) {
         logging::log(logging::Level::Warn, line);
-        log_write::log_write(&Event {
+        log_write::log_write(&log_write::Event {
             context: "auditing".to_owned(),
             level: Level::Warn,
             message: line.to_owned(),

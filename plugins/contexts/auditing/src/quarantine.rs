@@ -1,4 +1,4 @@
-//! The quarantine: entries whose signature is not good. They are kept as they came, an operator is warned, and the audit log
+//! The quarantine: entries whose signature is not good. They are kept as they came, operators are warned, and the audit log
 //! has an entry about each. Nobody drops them unseen: who dismisses one has an entry too.
 
 use rialto_sdk::documents::Collection;
@@ -6,6 +6,7 @@ use rialto_sdk::operators::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::bindings::rialto::auditing::audit_entry_quarantined::Event;
 use crate::bindings::rialto::host::auditing::{Entry, Outcome};
 use crate::world::World;
 
@@ -75,6 +76,16 @@ pub fn keep(
     let line =
         format!("an entry of the audit log from `{sender}` is in quarantine as {id}: {reason}");
     world.warn(&format!("audit-quarantine:{id}"), &line);
+    // Each would be a notice, and a request to the operators' webhook.
+    if count.kept.is_power_of_two() {
+        world.publish(&Event {
+            id: id.clone(),
+            sender: kept.sender,
+            reason: kept.reason,
+            waiting: count.kept,
+            at,
+        });
+    }
     Ok(id)
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::api;
 use crate::bindings::exports::rialto::auditing::audit_log_write::{Event, Outcome as Ended};
 use crate::bindings::exports::rialto::host::http_handler::Request;
+use crate::bindings::rialto::auditing::audit_entry_quarantined;
 use crate::bindings::rialto::host::audit_log::{Filter, Page, Proof, StoredEntry};
 use crate::bindings::rialto::host::auditing::{Entry, Outcome};
 use crate::bindings::rialto::security_authz::verify_signature::Signed;
@@ -25,6 +26,8 @@ struct Fake {
     written: Vec<Entry>,
     asked: Vec<(Filter, u64, u32)>,
     warnings: Vec<String>,
+    /// How many waited in quarantine, by the events about it.
+    told: Vec<u64>,
     stored: Vec<StoredEntry>,
     named: Vec<String>,
 }
@@ -63,6 +66,9 @@ impl World for Fake {
             size: 20,
             checkpoint: Some("note".to_owned()),
         })
+    }
+    fn publish(&mut self, event: &audit_entry_quarantined::Event) {
+        self.told.push(event.waiting);
     }
     fn warn(&mut self, about: &str, line: &str) {
         assert!(about.starts_with("audit-quarantine:"), "{about}");
@@ -201,6 +207,7 @@ fn bad_entries_are_in_quarantine_and_never_dropped() {
     let (_, kept) = fake.asks("rita", "listAuditQuarantine", &Value::Null);
     let kept = kept["items"].as_array().unwrap();
     assert_eq!(kept.len(), cases.len());
+    assert_eq!(fake.told, [1, 2, 4, 8][..=cases.len().ilog2() as usize]);
     assert_eq!(kept[1]["entry"], cases[1].0);
     // Good and bad ones in one batch.
     let batch = json!({ "entries": [good, "bad"] });

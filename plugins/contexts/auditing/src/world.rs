@@ -2,6 +2,7 @@
 
 use rialto_sdk::documents::Store;
 
+use crate::bindings::rialto::auditing::audit_entry_quarantined::Event;
 use crate::bindings::rialto::host::audit_log::{Filter, Page};
 use crate::bindings::rialto::host::auditing::Entry;
 use crate::bindings::rialto::security_authz::verify_signature::Signed;
@@ -25,6 +26,8 @@ pub trait World: Store {
 
     /// Say whom this turn may name: a subject, who may be a person.
     fn names(&mut self, subject: &str);
+    /// Publish that an entry is in quarantine.
+    fn publish(&mut self, event: &Event);
     /// Tell the operator by a warning about something, in the host's log and in that of the scheme.
     fn warn(&mut self, about: &str, line: &str);
 }

@@ -17,6 +17,7 @@ wit_bindgen::generate!({
         "../../../wit/platform-configuration",
         "../../../wit/security-authz",
         "../../../wit/scheduling",
+        "../../../wit/auditing",
         ".",
     ],
     with: {

@@ -13,6 +13,7 @@ pub mod reports;
 pub mod settings;
 
 use alerts::AlertDocument;
+use bindings::exports::rialto::auditing::audit_entry_quarantined;
 use bindings::exports::rialto::fsp_interop_api::notify_requested::{self, HubSignature};
 use bindings::exports::rialto::host::{
     configuration_schema, http_report_handler, settings_handler,
@@ -109,6 +110,13 @@ impl schedule_reminder_failed::Guest for Component {
     fn schedule_reminder_failed(event: schedule_reminder_failed::Event) {
         subject("reminder", &format!("{}/{}", event.client, event.id));
         told(&NoticeDocument::of_reminder(&event));
+    }
+}
+
+impl audit_entry_quarantined::Guest for Component {
+    fn audit_entry_quarantined(event: audit_entry_quarantined::Event) {
+        subject("audit-quarantine", &event.id);
+        told(&NoticeDocument::of_quarantine(&event));
     }
 }
 

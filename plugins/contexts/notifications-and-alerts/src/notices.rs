@@ -1,6 +1,7 @@
 //! Notices to operators: waiting requests, and the outcomes of their own requests. A notice is stored, logged,
 //! listed over HTTP, and sent to the operators' webhook if there is one.
 
+use crate::bindings::exports::rialto::auditing::audit_entry_quarantined;
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::{self, Worth};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification::{Audience, Event},
@@ -44,6 +45,9 @@ pub struct NoticeDocument {
     /// The client and the id of a reminder, if the notice is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder: Option<String>,
+    /// The id in quarantine of an entry for the audit log, if the notice is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
     /// Of which context, if the notice is about its configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -66,6 +70,7 @@ impl NoticeDocument {
         Self {
             audience,
             reminder: None,
+            entry: None,
             request: Some(event.request_id),
             kind: event.kind,
             participant: Some(event.participant),
@@ -83,6 +88,7 @@ impl NoticeDocument {
         Self {
             audience: OPERATORS.to_owned(),
             reminder: None,
+            entry: None,
             request: None,
             kind: "participant-state".to_owned(),
             participant: Some(event.participant.clone()),
@@ -117,6 +123,7 @@ impl NoticeDocument {
         Self {
             audience: OPERATORS.to_owned(),
             reminder: None,
+            entry: None,
             request: Some(event.request),
             kind: kind.to_owned(),
             participant: None,
@@ -145,6 +152,7 @@ impl NoticeDocument {
         Self {
             audience: OPERATORS.to_owned(),
             reminder: None,
+            entry: None,
             request: None,
             kind: "configuration".to_owned(),
             participant: None,
@@ -163,6 +171,7 @@ impl NoticeDocument {
         Self {
             audience: OPERATORS.to_owned(),
             reminder: None,
+            entry: None,
             request: None,
             kind: "secrets".to_owned(),
             participant: None,
@@ -194,6 +203,7 @@ impl NoticeDocument {
             audience: OPERATORS.to_owned(),
             request: None,
             reminder: Some(format!("{client}/{id}")),
+            entry: None,
             kind: "reminder".to_owned(),
             participant: None,
             context: None,
@@ -205,12 +215,39 @@ impl NoticeDocument {
         }
     }
 
+    /// The notice that an entry for the audit log is in quarantine.
+    #[must_use]
+    pub fn of_quarantine(event: &audit_entry_quarantined::Event) -> Self {
+        let audit_entry_quarantined::Event {
+            id,
+            sender,
+            reason,
+            waiting,
+            at,
+        } = event;
+        Self {
+            audience: OPERATORS.to_owned(),
+            reminder: None,
+            entry: Some(id.clone()),
+            request: None,
+            kind: "audit-entry".to_owned(),
+            participant: None,
+            context: None,
+            state: "QUARANTINED".to_owned(),
+            message: format!(
+                "an entry of the audit log by {sender} is in quarantine as {id}: {reason}; entries that wait there: {waiting}"
+            ),
+            at: *at,
+        }
+    }
+
     /// Its id, in the order of time for each audience.
     #[must_use]
     pub fn id(&self) -> String {
         let about = self.request.as_deref().or(self.participant.as_deref());
         let about = about.or(self.context.as_deref());
         let about = about.or(self.reminder.as_deref());
+        let about = about.or(self.entry.as_deref());
         let about = about.unwrap_or_default();
         format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
     }
@@ -313,6 +350,21 @@ mod tests {
             "operators/0000000000007/program:switch/close/GIVEN_UP"
         );
         assert!(of(Some(9)).message.ends_with("at its next time"));
+    }
+
+    #[test]
+    fn notice_of_a_quarantined_entry_says_whose_it_is_and_how_many_wait() {
+        let notice = NoticeDocument::of_quarantine(&audit_entry_quarantined::Event {
+            id: "0000000000009-4".to_owned(),
+            sender: "switch".to_owned(),
+            reason: "no JSON Web Signature".to_owned(),
+            waiting: 4,
+            at: 9,
+        });
+        let message = "an entry of the audit log by switch is in quarantine as 0000000000009-4: no JSON Web Signature; entries that wait there: 4";
+        assert_eq!(notice.message, message);
+        let id = "operators/0000000000009/0000000000009-4/QUARANTINED";
+        assert_eq!(notice.id(), id);
     }
 
     #[test]
