@@ -8,6 +8,7 @@ wit_bindgen::generate!({
         "../../../wit/common",
         "../../../wit/host",
         "../../../wit/security-authn",
+        "../../../wit/security-crypto",
         ".",
     ],
     with: {

@@ -25,8 +25,16 @@ impl World for Host {
         random::uuid()
     }
 
-    fn generate(&mut self, label: &str, not_after: u64) -> Result<Key, KeyError> {
-        let provider = keys::providers().into_iter().next();
+    fn generate(
+        &mut self,
+        label: &str,
+        not_after: u64,
+        preferred: Option<&str>,
+    ) -> Result<Key, KeyError> {
+        let providers = keys::providers().into_iter();
+        let able = providers.filter(|provider| provider.algorithms.contains(&Algorithm::Es256));
+        // `false` is less: the first of those that are not preferred.
+        let provider = able.min_by_key(|provider| Some(&*provider.name) != preferred);
         let provider = provider.ok_or(KeyError::NoProvider)?;
         let attributes = Attributes {
             label: label.to_owned(),

@@ -39,10 +39,11 @@ mod component {
         decide_application, get_application, get_applications, register_application,
         revoke_application, verify_token,
     };
+    use crate::bindings::exports::rialto::security_crypto::adapter_chosen;
     use crate::bindings::rialto::security_authn::types::{Application, ApplicationError};
     use crate::host::Host;
     use crate::settings::Settings;
-    use crate::{applications, tokens, told};
+    use crate::{applications, signing, tokens, told};
     use rialto_sdk::scheme::settings;
 
     struct SecurityAuthn;
@@ -74,6 +75,12 @@ mod component {
 
         fn clients(ids: Vec<String>) -> Vec<token_handler::TokenClient> {
             told::clients(&mut Host, &ids)
+        }
+    }
+
+    impl adapter_chosen::Guest for SecurityAuthn {
+        fn adapter_chosen(event: adapter_chosen::Event) {
+            signing::choose(&mut Host, event.provider, event.at);
         }
     }
 

@@ -12,6 +12,10 @@ use crate::world::World;
 pub const KEYS: Collection<SigningKey> = Collection::new("signing-keys");
 /// Keys that are kept at most: with the shortest rotation, two verify at a time.
 const KEYS_MAX: u32 = 100;
+/// The provider that operators have chosen for new keys, in one document.
+const CHOSEN: Collection<Chosen> = Collection::new("key-provider");
+/// The id of that document.
+const ONE: &str = "chosen";
 const DAY_MS: u64 = 86_400_000;
 /// The time between two requests to destroy a key.
 const ASKED_AGAIN_AFTER_MS: u64 = 3_600_000;
@@ -33,6 +37,25 @@ pub struct SigningKey {
     /// When its provider was asked last to destroy it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destruction_asked_at: Option<u64>,
+}
+
+/// The provider of new keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Chosen {
+    /// Its name in the operator's document.
+    provider: String,
+    /// When it was chosen: UTC, milliseconds since 1970.
+    at: u64,
+}
+
+/// Operators have chosen a provider for new keys. The key that signs now stays until its end.
+pub fn choose(world: &mut impl World, provider: String, at: u64) {
+    let before = CHOSEN.within(world).get_for_update(ONE);
+    // Events may arrive in another order.
+    if before.is_none_or(|before| before.at <= at) {
+        CHOSEN.within(world).put(ONE, &Chosen { provider, at });
+    }
 }
 
 impl SigningKey {
@@ -81,7 +104,9 @@ pub fn current(world: &mut impl World, settings: &Settings) -> Result<SigningKey
         return Ok(newest.clone());
     }
     let signs_until = now + settings.signing_key_days * DAY_MS;
-    let made = world.generate("access tokens", signs_until)?;
+    let chosen = CHOSEN.within(world).get(ONE);
+    let chosen = chosen.as_ref().map(|chosen| &*chosen.provider);
+    let made = world.generate("access tokens", signs_until, chosen)?;
     let public_key = made
         .public_key
         .ok_or_else(|| KeyError::Unsupported("the provider gives no public key".to_owned()))?;

@@ -12,7 +12,7 @@ use crate::bindings::exports::rialto::security_authn::register_application;
 use crate::bindings::rialto::host::keys::{Key, KeyError};
 use crate::bindings::rialto::security_authn::types::ApplicationError;
 use crate::settings::Settings;
-use crate::signing::{KEYS, SigningKey};
+use crate::signing::{self, KEYS, SigningKey};
 use crate::world::World;
 use crate::{tokens, told};
 
@@ -33,6 +33,8 @@ struct Fake {
     destroyed: Vec<String>,
     /// Whether the provider does not answer when a key is to be destroyed.
     is_away: bool,
+    /// Which provider was to make the last key, if one was chosen.
+    preferred: Option<String>,
 }
 
 rialto_sdk::stores_in!(Fake, this => this.store);
@@ -58,7 +60,13 @@ impl World for Fake {
         self.ids += 1;
         format!("00000000-0000-4000-8000-{:012}", self.ids)
     }
-    fn generate(&mut self, _label: &str, _not_after: u64) -> Result<Key, KeyError> {
+    fn generate(
+        &mut self,
+        _label: &str,
+        _not_after: u64,
+        preferred: Option<&str>,
+    ) -> Result<Key, KeyError> {
+        self.preferred = preferred.map(str::to_owned);
         if self.has_no_provider {
             return Err(KeyError::NoProvider);
         }
@@ -410,6 +418,22 @@ fn changed_token_is_not_valid() {
     assert_eq!(tokens::verify(&mut world, &other, &token), None);
     world.now += HOUR;
     assert_eq!(tokens::verify(&mut world, &settings(), &token), None);
+}
+
+#[test]
+fn next_key_is_made_by_the_provider_that_operators_have_chosen() {
+    let mut world = world();
+    let settings = Settings::default();
+    let first = signing::current(&mut world, &settings).unwrap();
+    assert_eq!(world.preferred, None);
+    // An older choice that arrives later is none.
+    signing::choose(&mut world, "token".to_owned(), 2);
+    signing::choose(&mut world, "software".to_owned(), 1);
+    let same = signing::current(&mut world, &settings).unwrap();
+    assert_eq!(same, first, "it signs until its end");
+    world.now = first.signs_until;
+    assert_ne!(signing::current(&mut world, &settings).unwrap(), first);
+    assert_eq!(world.preferred.as_deref(), Some("token"));
 }
 
 #[test]

@@ -12,11 +12,17 @@ pub trait World: Store {
     fn random(&mut self, bytes: u32) -> String;
     /// A random UUID.
     fn uuid(&mut self) -> String;
-    /// A new key that signs with ES256 until this instant.
+    /// A new key that signs with ES256 until this instant, by the preferred provider if it can make one, else by the first
+    /// that can.
     ///
     /// # Errors
     /// When the host has no provider of keys, or it does not answer.
-    fn generate(&mut self, label: &str, not_after: u64) -> Result<Key, KeyError>;
+    fn generate(
+        &mut self,
+        label: &str,
+        not_after: u64,
+        preferred: Option<&str>,
+    ) -> Result<Key, KeyError>;
     /// Destroy a key at its provider. One that is gone is no error.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use rialto_sdk::documents::{Collection, Range};
 use rialto_sdk::operators::{Caller, Kind, Problem};
 use serde::{Deserialize, Serialize};
 
+use crate::bindings::rialto::security_crypto::adapter_chosen::Event;
 use crate::words::Algorithm;
 use crate::world::World;
 
@@ -249,6 +250,10 @@ pub fn decide(
             since: now,
         };
         CURRENT.within(world).put(ONE, &current);
+        world.chosen(&Event {
+            provider: current.provider,
+            at: now,
+        });
     }
     request.state = match decision {
         Decision::Approve => State::Approved,

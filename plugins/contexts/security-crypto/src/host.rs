@@ -5,6 +5,7 @@ use crate::bindings::rialto::host::keys::{
 };
 use crate::bindings::rialto::host::tls;
 use crate::bindings::rialto::security_authn::verify_token::{self, Verified};
+use crate::bindings::rialto::security_crypto::adapter_chosen;
 use crate::settings::{Fido, Settings};
 use crate::world::{PinSide, Providers, World};
 use rialto_sdk::bindings::rialto::host::{clock, random, scheduling};
@@ -16,6 +17,10 @@ pub struct Host;
 rialto_sdk::stores_in_host!(Host);
 
 impl Providers for Host {
+    fn chosen(&mut self, event: &adapter_chosen::Event) {
+        adapter_chosen::adapter_chosen(event);
+    }
+
     fn providers(&mut self) -> Vec<Provider> {
         keys::providers()
     }

@@ -389,6 +389,7 @@ fn another_operator_decides_which_provider_makes_keys() {
         json!({}),
     );
     assert_eq!(view["provider"], "local");
+    assert_eq!(world.chosen, ["local"]);
     // A provider that the host no longer has makes no key, and nobody else does in its place.
     world.providers = vec!["hsm"];
     let definition = definition(&mut world, "SIGN", "ES256");

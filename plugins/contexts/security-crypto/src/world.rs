@@ -5,6 +5,7 @@ use crate::bindings::rialto::host::keys::{
 };
 use crate::bindings::rialto::host::tls;
 use crate::bindings::rialto::security_authn::verify_token::Verified;
+use crate::bindings::rialto::security_crypto::adapter_chosen::Event;
 use crate::settings::Fido;
 use rialto_sdk::documents::Store;
 use rialto_sdk::scheme::Scheme;
@@ -20,6 +21,8 @@ pub struct PinSide<'a> {
 
 /// The providers of keys; see `rialto:host/keys`.
 pub trait Providers {
+    /// Tells other contexts which provider makes new keys.
+    fn chosen(&mut self, event: &Event);
     /// The providers, in the order of their names.
     fn providers(&mut self) -> Vec<Provider>;
     /// Makes a new key.

@@ -3,6 +3,7 @@
 
 mod archived;
 mod collected;
+mod elsewhere;
 mod export;
 mod exported;
 mod personal_data;
@@ -341,6 +342,20 @@ async fn programs_write_entries_that_they_have_signed() {
     let quarantined = scene.search(json!({ "action": "audit.quarantined" })).await;
     assert!(quarantined.len() <= 3);
     assert!(scene.world.host.log().contains("is in quarantine"));
+    let notices = until("the notices of the quarantine", SOON, async || {
+        let notices = office.get("anna", "/notices?audience=operators").await?;
+        let items = notices["items"].as_array().unwrap().clone();
+        let of_quarantine = items.into_iter().filter(|n| n["kind"] == "audit-entry");
+        let messages: Vec<String> = of_quarantine.map(|n| n["message"].to_string()).collect();
+        Ok((messages.len() == 2)
+            .then_some(messages)
+            .ok_or(notices.to_string()))
+    });
+    // The first and the second one, and not the third.
+    for (n, message) in notices.await.unwrap().iter().enumerate() {
+        let waiting = format!("wait there: {}\"", n + 1);
+        assert!(message.ends_with(&waiting), "{message}");
+    }
     // An assertion that is used twice arrives by an event.
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -368,15 +383,20 @@ async fn database(state: &Path) -> SqliteConnection {
     options.connect().await.unwrap()
 }
 
-/// What a check says of a copy of the store that somebody has changed by SQL.
-async fn damaged(scene: &Scene, statements: &[&str]) -> CliOutput {
-    let copy = tempfile::tempdir().unwrap();
+/// Copy the store's database to another folder.
+async fn copy(scene: &Scene, folder: &Path) {
     let mut original = database(&scene.world.scheme.state()).await;
-    let to = copy.path().join("rialto.db").display().to_string();
+    let to = folder.join("rialto.db").display().to_string();
     let copying = sqlx::query("VACUUM INTO ?").bind(to);
     copying.execute(&mut original).await.unwrap();
     original.close().await.unwrap();
-    let mut connection = database(copy.path()).await;
+}
+
+/// What a check says of a copy of the store that somebody has changed by SQL.
+async fn damaged(scene: &Scene, statements: &[&str]) -> CliOutput {
+    let changed = tempfile::tempdir().unwrap();
+    copy(scene, changed.path()).await;
+    let mut connection = database(changed.path()).await;
     for statement in statements {
         let text = AssertSqlSafe((*statement).to_owned());
         connection.execute(text).await.unwrap();
@@ -391,7 +411,7 @@ async fn damaged(scene: &Scene, statements: &[&str]) -> CliOutput {
         "--head",
         elsewhere.to_str().unwrap(),
     ];
-    audit(&arguments, &["--state", copy.path().to_str().unwrap()])
+    audit(&arguments, &["--state", changed.path().to_str().unwrap()])
 }
 
 #[tokio::test(flavor = "multi_thread")]

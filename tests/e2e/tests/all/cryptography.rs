@@ -561,13 +561,9 @@ async fn pin_blocks_go_from_zone_to_zone() {
         scene.activate(&loaded).await;
         load.push(loaded["id"].clone());
     }
-    // The clear block of PIN 1234 and account 4012345678909 (ISO 9564-1, format 0), encrypted by OpenSSL.
-    let block = |key: &str| {
-        fs::write(
-            file("clear"),
-            [0x04, 0x12, 0x74, 0xed, 0xcb, 0xa9, 0x87, 0x6f],
-        )
-        .unwrap();
+    // Clear blocks of PIN 1234, encrypted by OpenSSL.
+    let encrypted = |clear: [u8; 8], key: &str| {
+        fs::write(file("clear"), clear).unwrap();
         openssl(
             folder.path(),
             &[
@@ -580,6 +576,9 @@ async fn pin_blocks_go_from_zone_to_zone() {
             .map(|byte| format!("{byte:02X}"))
             .collect::<String>()
     };
+    // The one of account 4012345678909 (ISO 9564-1, format 0).
+    let of_account = [0x04, 0x12, 0x74, 0xed, 0xcb, 0xa9, 0x87, 0x6f];
+    let block = |key: &str| encrypted(of_account, key);
     let asked = json!({
         "from": { "key": load[0], "format": "ISO-0" }, "to": { "key": load[1], "format": "ISO-0" },
         "accountNumber": "4012345678909", "pinBlock": block("0123456789ABCDEFFEDCBA9876543210"),
@@ -589,6 +588,30 @@ async fn pin_blocks_go_from_zone_to_zone() {
         translated["pinBlock"],
         block("1C1C1C1C1C1C1C1CA2A2A2A2A2A2A2A2")
     );
+    // From format 1, which knows no account, over formats 3 and 4 to the same block of format 0.
+    let aes = scene.key("/kms-aes-key-gen", "PIN", "PIN-AES").await;
+    let without_account = [0x14, 0x12, 0x34, 0x9a, 0xbc, 0xde, 0xf0, 0x12];
+    let mut at = encrypted(without_account, "0123456789ABCDEFFEDCBA9876543210");
+    let mut zone = (load[0].clone(), "ISO-1");
+    for next in [
+        (load[1].clone(), "ISO-3"),
+        (aes["id"].clone(), "ISO-4"),
+        (load[1].clone(), "ISO-0"),
+    ] {
+        let asked = json!({
+            "from": { "key": zone.0, "format": zone.1 }, "to": { "key": next.0, "format": next.1 },
+            "accountNumber": "4012345678909", "pinBlock": at,
+        });
+        let translated = scene.done("audit", "/pin-translation", asked).await;
+        at = translated["pinBlock"].as_str().unwrap().to_owned();
+        zone = next;
+    }
+    assert_eq!(at, block("1C1C1C1C1C1C1C1CA2A2A2A2A2A2A2A2"));
+    // The way back to format 1 would lose the account.
+    let mut back = asked.clone();
+    back["to"]["format"] = json!("ISO-1");
+    let said = scene.asked("audit", "/pin-translation", back).await;
+    assert_eq!(said.status, 422, "{said:?}");
     // Every failure of a block is one and the same answer.
     let mut answers = BTreeSet::new();
     for (member, value) in [
@@ -635,5 +658,14 @@ async fn another_operator_sets_the_provider_of_new_keys() {
         .await;
     let made = scene.key("/kms-ecc-key-gen", "SIGN", "ES384").await;
     assert_eq!(made["provider"], "software");
+    // The context of access tokens hears of it: its next key is made there too.
+    until("the choice is heard", SOON, async || {
+        let known = ["documents", "security-authn", "key-provider", "--json"];
+        let known = scene.host.cli(&known)?.stdout;
+        let is_heard = known.contains("\"provider\":\"software\"");
+        Ok(is_heard.then_some(()).ok_or(known))
+    })
+    .await
+    .unwrap();
     scene.end("cryptography/providers");
 }

@@ -36,6 +36,7 @@ mod logging;
 mod many_participants;
 mod mutations;
 mod office;
+mod operations_killed;
 mod operators;
 mod overload;
 mod own_files;

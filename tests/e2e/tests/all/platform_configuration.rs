@@ -526,6 +526,20 @@ async fn owner_alone_is_told_its_secrets_and_nobody_reads_them_elsewhere() {
         (published.status, &published.body["secrets"][0]["isSet"]),
         (201, &json!(false))
     );
+    // What is no secret is refused, and no answer says it again.
+    for value in [
+        String::new(),
+        format!("{PART}\u{0}"),
+        format!("{PART}{}", "x".repeat(16_384)),
+        format!("{PART}{}", "x".repeat(1 << 20)),
+    ] {
+        let path = "/config/secrets/switch/values/api-key";
+        let body = json!({ "value": value, "reason": "of a test" });
+        let said = scene.office.send("ada", "PUT", path, &[], &body).await;
+        let said = said.unwrap();
+        assert!([400, 413, 422].contains(&said.status), "{said:?}");
+        assert!(!said.body.to_string().contains(PART), "{said:?}");
+    }
     for (value, id) in [(&old, "while-old"), (&new, "while-new")] {
         let waiting = secrets.set(value).await;
         let decided = secrets.decide("ada", &waiting).await;

@@ -18,7 +18,7 @@ use rialto_store_sqlite::{Order, Snapshot};
 use rialto_tests::messages::transfer;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
-use rialto_tests::{Office, RunningHost, TestScheme, binaries};
+use rialto_tests::{Office, RunningHost, TestScheme, audited, binaries};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -250,6 +250,34 @@ impl Scene {
         }
     }
 
+    /// Each posting of a settlement has its entry in the audit log, and each entry its posting.
+    async fn is_audited(&self, settlement: &str) {
+        let entries = on_disk(&self.state, "accounts-and-balances", "entries").await;
+        let posted = entries.values();
+        let posted = posted.filter(|entry| entry["correlationId"] == *settlement);
+        let posted = posted.count() as u64;
+        assert!(posted > PAYERS as u64, "{posted}");
+        let office = Office::of(&self.scheme, &self.host, &[]).unwrap();
+        let about = format!("settlement:{settlement}");
+        let query = json!({ "action": "settlement.posted", "about": about });
+        // Entries are found a second after they were written.
+        until("the entries of the last postings", SOON, async || {
+            let (mut steps, mut told) = (BTreeSet::new(), 0);
+            for entry in audited::entries(&office, query.clone()).await? {
+                assert_eq!(entry["outcome"], "done", "{entry}");
+                let step = entry["details"]["step"].to_string();
+                assert!(steps.insert(step), "posted twice: {entry}");
+                told += entry["details"]["entries"].as_u64().unwrap();
+            }
+            let (told, steps) = (told, steps.len());
+            Ok((told == posted)
+                .then_some(())
+                .ok_or(format!("{told} in {steps} steps; {posted} were posted")))
+        })
+        .await
+        .unwrap();
+    }
+
     async fn post(&self, who: &str, path: &str, mut body: Value) -> Value {
         body["reason"] = json!("end of day");
         let office = Office::of(&self.scheme, &self.host, &["anna", "ben"]).unwrap();
@@ -329,6 +357,7 @@ async fn settlement_of_a_thousand_survives_kills_anywhere() {
     }
     let batches = on_disk(&scene.state, "settlements", "batches").await;
     assert_eq!(batches[&batch]["state"], "SETTLED");
+    scene.is_audited(&settlement).await;
     let checked = scene.host.cli(&["ledger", "check"]).unwrap();
     assert_eq!(checked.code, 0, "{checked}");
 }

@@ -14,6 +14,7 @@ use crate::bindings::rialto::host::keys::{
 };
 use crate::bindings::rialto::host::tls;
 use crate::bindings::rialto::security_authn::verify_token::Verified;
+use crate::bindings::rialto::security_crypto::adapter_chosen::Event;
 use crate::settings::Fido;
 use crate::world::{PinSide, Providers, World};
 
@@ -30,6 +31,8 @@ pub struct Fake {
     pub alerts: Vec<String>,
     randoms: u8,
     pub providers: Vec<&'static str>,
+    /// Providers of which other contexts were told.
+    pub chosen: Vec<String>,
     /// What was done, in words.
     pub done: Vec<String>,
     /// Reminders that wait: when they are due, by id.
@@ -78,6 +81,9 @@ impl Fake {
 }
 
 impl Providers for Fake {
+    fn chosen(&mut self, event: &Event) {
+        self.chosen.push(event.provider.clone());
+    }
     fn providers(&mut self) -> Vec<Provider> {
         let names = self.providers.iter().map(|name| Provider {
             name: (*name).to_owned(),

@@ -6,6 +6,7 @@
 mod authn;
 mod deadlines;
 mod events;
+mod fido;
 mod raw;
 mod refusals;
 mod releases;
