@@ -7,7 +7,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`api`] | the operations over HTTP, and how each words its refusals |
-//! | [`login`] | an id and a secret are compared; wrong ones lock the application |
+//! | [`login`] | an id and a secret are compared; wrong ones are counted, and operators are alerted |
 //! | [`applications`] | applications, and the two operators behind each |
 //! | [`tokens`] | access tokens: made and verified |
 //! | [`signing`] | the keys that sign tokens, and their rotation |
