@@ -230,20 +230,30 @@ impl Audit {
         self.note(&who, &audited, Outcome::Done(String::new()))
     }
 
-    /// Store an entry of what the host does or refuses by itself, such as reading a file again, and wait until it is on disk.
-    pub fn of_host(&self, audited: &AuditedAction<'_>, outcome: Outcome) {
+    /// Store entries of what the host does or refuses by itself, such as reading a file again, and wait until they are on disk.
+    pub fn of_host(&self, audited: Vec<(AuditedAction<'_>, Outcome)>) {
         let who = Actor {
             person: WRITER.into(),
             operator: "".into(),
             credential: "".into(),
         };
-        let durable = self.note(&who, audited, outcome).and_then(|()| {
+        let kept = audited.into_iter().try_for_each(|(audited, outcome)| {
+            let kept = self.note(&who, &audited, outcome);
+            kept.inspect_err(|_| {
+                let (action, about) = (audited.action, audited.about);
+                tracing::error!(
+                    action,
+                    about,
+                    "what the host has done has no entry in the audit trail"
+                );
+            })
+        });
+        let durable = kept.and_then(|()| {
             let durable = self.engine.wait_until_durable();
             durable.map_err(|failure| StoreError::Failed(failure.to_string()))
         });
         if let Err(error) = durable {
-            let (action, about) = (audited.action, audited.about);
-            tracing::error!(%error, action, about, "what the host has done could not be stored in the audit trail");
+            tracing::error!(%error, "what the host has done could not be stored in the audit trail");
         }
     }
 

@@ -57,6 +57,7 @@ pub mod starting;
 pub mod store_metrics;
 mod swap;
 pub mod tls;
+pub(crate) mod tls_changes;
 pub mod tls_keys;
 pub mod tokens;
 pub mod words;

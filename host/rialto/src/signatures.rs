@@ -89,8 +89,8 @@ impl OperatorKeys {
 }
 
 fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change], audit: &Audit) {
+    write(audit, changes);
     for change in changes {
-        write(audit, change);
         match change {
             Change::Taken { .. } => tracing::info!("keys: {change}"),
             Change::Gone { .. } => tracing::warn!(
@@ -104,9 +104,19 @@ fn take(ring: &Keyring, folder: &KeyFolder, changes: &[Change], audit: &Audit) {
     ring.set_public(folder.keys());
 }
 
-/// Write the entry of a change. It is written before the change holds.
-fn write(audit: &Audit, change: &Change) {
-    let (about, outcome) = match change {
+/// Write the entries of changes. They are on disk before the changes hold.
+fn write(audit: &Audit, changes: &[Change]) {
+    let told: Vec<(String, Outcome)> = changes.iter().map(told).collect();
+    let entries = told.iter().map(|(about, outcome)| {
+        let audited = AuditedAction::new("signer-keys", about);
+        (audited, outcome.clone())
+    });
+    audit.of_host(entries.collect());
+}
+
+/// What an entry is about, and its outcome.
+fn told(change: &Change) -> (String, Outcome) {
+    match change {
         Change::Taken { signer, sha256, .. } => {
             let what = format!("{change}: a file with SHA-256 {sha256}");
             (format!("signer:{signer}"), Outcome::Done(what))
@@ -119,8 +129,7 @@ fn write(audit: &Audit, change: &Change) {
             path.display().to_string(),
             Outcome::Refused(format!("{change}; the previous keys stay in use")),
         ),
-    };
-    audit.of_host(&AuditedAction::new("signer-keys", &about), outcome);
+    }
 }
 
 /// The private key in a file, which only this user may read.

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
@@ -18,17 +17,15 @@ use rialto_manifest::Operator;
 use rialto_manifest::operator::{GRPC, Listener, OPERATORS};
 use rialto_manifest::tls::{ClientAuthority, DestinationTls, Tls, TlsKey};
 use rialto_manifest::values::FilePath;
-use rialto_store_sqlite::Outcome;
 use rialto_tls::{
     AuthorityFiles, ClientCertificates, DestinationFiles, Expiry, ListenerFiles, ListenerTls,
     OriginFiles, OutboundTls, PrivateKey, Protocol,
 };
-use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::audit::AuditedAction;
 use crate::host::Shared;
+use crate::tls_changes::TlsChanges;
 use crate::tls_keys::{self, Place};
 
 /// How long before the expiry of a certificate the log warns.
@@ -158,38 +155,6 @@ fn tell_certificate(tls: &ListenerTls, store: &Path) -> anyhow::Result<()> {
     )?)
 }
 
-/// Write the entry of files that were read again, on a thread that may wait: which ones they are by their SHA-256. No word of
-/// private keys.
-fn write(shared: &Arc<Shared>, place: &str, files: &[&Path], is_used: bool) {
-    let files: Vec<PathBuf> = files.iter().copied().map(Path::to_owned).collect();
-    let (shared, place) = (shared.clone(), place.to_owned());
-    tokio::task::spawn_blocking(move || {
-        let files: Vec<String> = files.iter().map(|path| described(path)).collect();
-        let files = files.join(", ");
-        let outcome = if is_used {
-            Outcome::Done(files)
-        } else {
-            let why = "the previous files stay in use, the log says why";
-            Outcome::Refused(format!("{why}: {files}"))
-        };
-        let audited = AuditedAction::new("tls-files", &place);
-        shared.audit.of_host(&audited, outcome);
-    });
-}
-
-/// A file with its SHA-256.
-fn described(path: &Path) -> String {
-    let read = std::fs::read(path);
-    let path = path.display();
-    match read {
-        Ok(bytes) => {
-            let digest = HEXLOWER.encode(&Sha256::digest(bytes));
-            format!("{path} with SHA-256 {digest}")
-        }
-        Err(error) => format!("{path}: {error}"),
-    }
-}
-
 /// All TLS of a host.
 pub struct HostTls {
     /// Of each listener that has TLS.
@@ -200,6 +165,8 @@ pub struct HostTls {
     warned: Mutex<BTreeMap<PathBuf, SystemTime>>,
     /// The store's folder, where the command line finds the operators' certificate.
     store: OnceLock<PathBuf>,
+    /// Where the audit log hears of changed files.
+    changes: TlsChanges,
 }
 
 impl HostTls {
@@ -224,6 +191,7 @@ impl HostTls {
             outbound: source.outbound()?,
             warned: Mutex::default(),
             store: OnceLock::new(),
+            changes: TlsChanges::default(),
         }))
     }
 
@@ -240,6 +208,8 @@ impl HostTls {
         stop: &watch::Sender<bool>,
     ) -> anyhow::Result<()> {
         let _ = self.store.set(store.to_owned());
+        self.changes
+            .follow(shared.clone(), handle, stop.subscribe());
         for (name, tls) in &self.listeners {
             let (tls, store) = (tls.clone(), store.to_owned());
             let is_operators = name == OPERATORS;
@@ -247,11 +217,11 @@ impl HostTls {
                 tell_certificate(&tls, &store)?;
             }
             let stop = stop.subscribe();
-            let (place, shared) = (format!("listener {name}"), shared.clone());
+            let (place, host) = (format!("listener {name}"), self.clone());
             handle.spawn(async move {
-                let changed = |is_used| {
-                    write(&shared, &place, &tls.files().public(), is_used);
-                    if is_used
+                let changed = |reading: Result<_, _>| {
+                    host.changes.tell(&place, &reading);
+                    if reading.is_ok()
                         && is_operators
                         && let Err(error) = tell_certificate(&tls, &store)
                     {
@@ -261,13 +231,10 @@ impl HostTls {
                 tls.clone().follow(stop, changed).await;
             });
         }
-        let (outbound, shared) = (self.outbound.clone(), shared.clone());
-        let stopping = stop.subscribe();
+        let (host, stopping) = (self.clone(), stop.subscribe());
         handle.spawn(async move {
-            let changed = |is_used| {
-                write(&shared, "outbound", &outbound.public_files(), is_used);
-            };
-            outbound.clone().follow(stopping, changed).await;
+            let changed = |reading| host.changes.tell("outbound", &reading);
+            host.outbound.clone().follow(stopping, changed).await;
         });
         handle.spawn(self.clone().watch_expiries(stop.subscribe()));
         Ok(())
@@ -350,7 +317,10 @@ impl TlsFiles for HostTls {
     fn read_again(&self) -> Vec<TlsReading> {
         let mut readings = Vec::new();
         for (name, tls) in &self.listeners {
-            let is_usable = tls.read_again();
+            let place = format!("listener {name}");
+            let reading = tls.read_again();
+            self.changes.tell(&place, &reading);
+            let is_usable = reading.is_ok();
             if is_usable
                 && name == OPERATORS
                 && let Some(store) = self.store.get()
@@ -358,15 +328,14 @@ impl TlsFiles for HostTls {
             {
                 tracing::error!("{error:#}");
             }
-            readings.push(TlsReading {
-                place: format!("listener {name}"),
-                is_usable,
-            });
+            readings.push(TlsReading { place, is_usable });
         }
         if self.outbound.has_files() {
+            let reading = self.outbound.read_again();
+            self.changes.tell("outbound", &reading);
             readings.push(TlsReading {
                 place: "outbound".to_owned(),
-                is_usable: self.outbound.read_again(),
+                is_usable: reading.is_ok(),
             });
         }
         readings

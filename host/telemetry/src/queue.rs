@@ -46,8 +46,13 @@ impl<T> Queue<T> {
 
     /// Queues a record for the reader.
     pub fn add(&self, record: T) {
+        self.add_below(record, self.inner.waiting_max);
+    }
+
+    /// The same, if fewer than `most` records wait.
+    pub fn add_below(&self, record: T, most: usize) {
         let mut waiting = self.waiting();
-        if waiting.len() < self.inner.waiting_max {
+        if waiting.len() < most.min(self.inner.waiting_max) {
             waiting.push_back(record);
         } else {
             drop(waiting);

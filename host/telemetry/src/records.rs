@@ -53,6 +53,25 @@ pub struct Record {
     pub trace: u128,
 }
 
+impl Record {
+    fn new(
+        at: SystemTime,
+        severity: Severity,
+        mut body: String,
+        attributes: Vec<(&'static str, Value)>,
+        trace: u128,
+    ) -> Self {
+        body.truncate(body.floor_char_boundary(BODY_BYTES_MAX));
+        Self {
+            at,
+            severity,
+            body,
+            attributes,
+            trace,
+        }
+    }
+}
+
 /// The queue of records for export. A clone is another handle.
 #[derive(Clone, Debug)]
 pub struct Records {
@@ -74,18 +93,26 @@ impl Records {
         &self,
         at: SystemTime,
         severity: Severity,
-        mut body: String,
+        body: String,
         attributes: Vec<(&'static str, Value)>,
         trace: u128,
     ) {
-        body.truncate(body.floor_char_boundary(BODY_BYTES_MAX));
-        self.queue.add(Record {
-            at,
-            severity,
-            body,
-            attributes,
-            trace,
-        });
+        self.queue
+            .add(Record::new(at, severity, body, attributes, trace));
+    }
+
+    /// The same for a record of somebody outside. It has room in the first half of the queue alone, so that nobody outside
+    /// takes the host's room.
+    pub fn add_foreign(
+        &self,
+        at: SystemTime,
+        severity: Severity,
+        body: String,
+        attributes: Vec<(&'static str, Value)>,
+        trace: u128,
+    ) {
+        let record = Record::new(at, severity, body, attributes, trace);
+        self.queue.add_below(record, WAITING_MAX / 2);
     }
 
     /// The queue, for the exporter.
@@ -108,9 +135,22 @@ mod tests {
             let body = long.clone();
             records.add(SystemTime::now(), Severity::Warn, body, Vec::new(), 0);
         }
+        records.add_foreign(SystemTime::now(), Severity::Warn, long, Vec::new(), 0);
         let taken = records.queue().take(1);
         assert_eq!(taken[0].body.len(), BODY_BYTES_MAX);
         let text = metrics.render(true);
-        assert!(text.contains("rialto_log_records_lost_total 7\n"), "{text}");
+        assert!(text.contains("rialto_log_records_lost_total 8\n"), "{text}");
+    }
+
+    #[test]
+    fn somebody_outside_has_half_of_the_room() {
+        let records = Records::new(&Metrics::default());
+        let now = SystemTime::now();
+        let foreign = || records.add_foreign(now, Severity::Info, "f".to_owned(), Vec::new(), 0);
+        (0..WAITING_MAX).for_each(|_| foreign());
+        records.add(now, Severity::Info, "own".to_owned(), Vec::new(), 0);
+        let taken = records.queue().take(WAITING_MAX);
+        assert_eq!(taken.len(), WAITING_MAX / 2 + 1);
+        assert_eq!(taken[WAITING_MAX / 2].body, "own");
     }
 }

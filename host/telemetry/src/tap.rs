@@ -5,7 +5,7 @@
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -22,8 +22,6 @@ use crate::spans::Value;
 pub(crate) const FOREIGN_TARGET: &str = "foreign";
 /// The longest message of a line, in bytes. A longer one is cut.
 const MESSAGE_BYTES_MAX: usize = 4_096;
-/// The latest time of a record, in milliseconds: OTLP has 64 bits for the nanoseconds.
-const AT_MS_MAX: u64 = u64::MAX / 1_000_000;
 /// The digits of a trace's id.
 const TRACE_DIGITS: usize = 32;
 
@@ -75,11 +73,13 @@ impl<S: Subscriber> Layer<S> for LogTap {
             lines.add(fields.line(at, severity, target));
         }
         if let Some(records) = records {
-            let written_at = is_foreign.then(|| fields.take_at()).flatten();
-            let at = written_at.unwrap_or(at);
             let trace = u128::from_str_radix(&fields.trace, 16).unwrap_or(0);
             let (message, attributes) = fields.record(target);
-            records.add(at, severity, message, attributes, trace);
+            if is_foreign {
+                records.add_foreign(at, severity, message, attributes, trace);
+            } else {
+                records.add(at, severity, message, attributes, trace);
+            }
         }
     }
 }
@@ -125,15 +125,6 @@ impl Fields {
             attributes.push(("rialto.component", component.into()));
         }
         (self.message, attributes)
-    }
-
-    /// Remove the time of a line that was written elsewhere, if it has one.
-    fn take_at(&mut self) -> Option<SystemTime> {
-        let n = self.others.iter().position(|(name, _)| *name == "at")?;
-        let Value::Number(at) = self.others.remove(n).1 else {
-            return None;
-        };
-        SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(at.min(AT_MS_MAX)))
     }
 
     fn text(&mut self, field: &Field, text: &str) {
@@ -190,8 +181,8 @@ mod tests {
             let component: &str = "quoting";
             tracing::info!(target: "component", component, turn = Some(3_u64), trace = TRACE, "heard");
             tracing::error!(target: otlp::EXPORT_TARGET, "refused");
-            let (at, writer, about) = (1_000_u64, "risk-engine", "transfer:1");
-            tracing::warn!(target: FOREIGN_TARGET, at, writer, about, trace = TRACE, "odd");
+            let (written_at, writer, about) = (1_000_u64, "risk-engine", "transfer:1");
+            tracing::warn!(target: FOREIGN_TARGET, written_at, writer, about, trace = TRACE, "odd");
         });
         let taken = lines.take(10);
         let told: Vec<_> = taken
@@ -228,10 +219,10 @@ mod tests {
             ("rialto.component", "quoting".into()),
         ];
         assert_eq!(exported[1].attributes, attributes);
-        // Somebody else's line has its own time.
-        let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-        assert_eq!(exported[2].at, second);
+        // The time that somebody else says is no time of the record: a collector could refuse it, and the others with it.
+        assert!(exported[2].at >= exported[1].at);
         let attributes: Vec<(&str, Value)> = vec![
+            ("written_at", 1_000_u64.into()),
             ("writer", "risk-engine".into()),
             ("about", "transfer:1".into()),
             ("rialto.target", FOREIGN_TARGET.into()),

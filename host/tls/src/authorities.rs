@@ -13,7 +13,7 @@ use tokio_rustls::rustls::{CertificateError, Error, RootCertStore};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use crate::client_certificate::{Identity, Unproven};
-use crate::files::{self, AuthorityFiles, BadTls, ListenerFiles};
+use crate::files::{AuthorityFiles, BadTls, ListenerFiles, Snapshot};
 
 /// No revocation list tells of the certificate.
 const UNLISTED: Error = Error::InvalidCertificate(CertificateError::UnknownRevocationStatus);
@@ -36,10 +36,11 @@ struct Authority {
 }
 
 impl Authority {
-    fn read(files: &AuthorityFiles) -> Result<Self, BadTls> {
-        let revocations = files.revocations.as_deref().map(files::revocations);
+    fn read(files: &AuthorityFiles, snapshot: &Snapshot) -> Result<Self, BadTls> {
+        let revocations = files.revocations.as_deref();
+        let revocations = revocations.map(|path| snapshot.revocations(path));
         Ok(Self {
-            roots: files::roots(&files.certificates)?,
+            roots: snapshot.roots(&files.certificates)?,
             revocations: revocations.transpose()?.unwrap_or_default(),
         })
     }
@@ -60,20 +61,21 @@ impl Authorities {
     /// Read the authorities of a listener; none if it has none.
     pub fn read(
         files: &ListenerFiles,
+        snapshot: &Snapshot,
         provider: &Arc<CryptoProvider>,
         required: bool,
     ) -> Result<Option<Self>, BadTls> {
         let mut roots = RootCertStore::empty();
         let mut revocations = Vec::new();
         let mut read = |files: &AuthorityFiles| {
-            let authority = Authority::read(files)?;
+            let authority = Authority::read(files, snapshot)?;
             let verifier = authority.verifier(files, provider)?;
             roots.extend(authority.roots.roots);
             revocations.extend(authority.revocations);
             Ok::<_, BadTls>(verifier)
         };
         let any_name = files.clients.as_ref().map(&mut read).transpose()?;
-        let own = own(files, provider)?;
+        let own = own(files, snapshot, provider)?;
         let mut one_name = BTreeMap::new();
         for (name, files) in &files.clients_of {
             one_name.insert(name.clone(), read(files)?);
@@ -130,6 +132,7 @@ impl Authorities {
 /// A verifier for certificates of the host's own authority, if the listener trusts it.
 fn own(
     files: &ListenerFiles,
+    snapshot: &Snapshot,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Option<Arc<dyn ClientCertVerifier>>, BadTls> {
     let (Some(clients), Some(own)) = (&files.clients, &files.own_authority) else {
@@ -139,8 +142,8 @@ fn own(
     if !own.exists() {
         return Ok(None);
     }
-    let trusted = files::roots(&clients.certificates)?.roots;
-    let mut own = files::roots(own)?;
+    let trusted = snapshot.roots(&clients.certificates)?.roots;
+    let mut own = snapshot.roots(own)?;
     own.roots.retain(|root| trusted.contains(root));
     if own.is_empty() {
         return Ok(None);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio_rustls::rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certificate};
 
-use crate::files::{self, BadTls, ListenerFiles};
+use crate::files::{BadTls, ListenerFiles, Snapshot};
 
 /// When what a file holds expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,12 @@ pub struct Expiry {
 }
 
 /// The expiry of the certificates in a file.
-pub(crate) fn of_certificates(path: &Path, kind: &'static str) -> Result<Expiry, BadTls> {
-    let certificates = files::certificates(path)?;
+pub(crate) fn of_certificates(
+    snapshot: &Snapshot,
+    path: &Path,
+    kind: &'static str,
+) -> Result<Expiry, BadTls> {
+    let certificates = snapshot.certificates(path)?;
     earliest(
         (path, kind),
         "certificate",
@@ -31,14 +35,21 @@ pub(crate) fn of_certificates(path: &Path, kind: &'static str) -> Result<Expiry,
 }
 
 /// The expiries of a listener's files, the private key left out.
-pub(crate) fn of_listener(files: &ListenerFiles) -> Result<Vec<Expiry>, BadTls> {
-    let mut expiries = vec![of_certificates(&files.certificate, "certificate")?];
+pub(crate) fn of_listener(
+    snapshot: &Snapshot,
+    files: &ListenerFiles,
+) -> Result<Vec<Expiry>, BadTls> {
+    let mut expiries = vec![of_certificates(
+        snapshot,
+        &files.certificate,
+        "certificate",
+    )?];
     let any = files.clients.iter().map(|files| (files, "authority"));
     let one = files.clients_of.values();
     for (authority, kind) in any.chain(one.map(|files| (files, "authority-of-one"))) {
-        expiries.push(of_certificates(&authority.certificates, kind)?);
+        expiries.push(of_certificates(snapshot, &authority.certificates, kind)?);
         if let Some(path) = &authority.revocations {
-            let lists = files::revocations(path)?;
+            let lists = snapshot.revocations(path)?;
             let place = (&**path, "revocations");
             expiries.push(earliest(
                 place,

@@ -1,12 +1,15 @@
 //! The files: PEM, private keys that nobody else can read, references of keys, and when a file has changed.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{
@@ -53,8 +56,7 @@ impl ListenerFiles {
     }
 
     /// All files but the private key.
-    #[must_use]
-    pub fn public(&self) -> Vec<&Path> {
+    fn public(&self) -> Vec<&Path> {
         let authorities = self.clients.iter().chain(self.clients_of.values());
         let authorities = authorities.flat_map(|authority| {
             let revocations = authority.revocations.as_deref();
@@ -106,34 +108,84 @@ pub enum BadTls {
     System(String),
 }
 
-/// The certificates in a file, at least one.
-pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, BadTls> {
-    items(path, "certificate")
+/// Files that are read once, however often they are looked at: what is used, what expires and what is audited are the same
+/// bytes. Private keys are in none.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    read: RefCell<BTreeMap<PathBuf, Arc<[u8]>>>,
 }
 
-/// The revocation lists in a file, at least one.
-pub(crate) fn revocations(
-    path: &Path,
-) -> Result<Vec<CertificateRevocationListDer<'static>>, BadTls> {
-    items(path, "revocation list")
-}
+impl Snapshot {
+    /// The certificates in a file, at least one.
+    pub fn certificates(&self, path: &Path) -> Result<Vec<CertificateDer<'static>>, BadTls> {
+        self.items(path, "certificate")
+    }
 
-fn items<T: PemObject>(path: &Path, kind: &'static str) -> Result<Vec<T>, BadTls> {
-    match T::pem_slice_iter(&read(path)?).collect::<Result<Vec<_>, _>>() {
-        Ok(none) if none.is_empty() => Err(BadTls::Empty(path.to_owned(), kind)),
-        Ok(items) => Ok(items),
-        Err(error) => Err(BadTls::Pem(path.to_owned(), kind, error)),
+    /// The revocation lists in a file, at least one.
+    pub fn revocations(
+        &self,
+        path: &Path,
+    ) -> Result<Vec<CertificateRevocationListDer<'static>>, BadTls> {
+        self.items(path, "revocation list")
+    }
+
+    fn items<T: PemObject>(&self, path: &Path, kind: &'static str) -> Result<Vec<T>, BadTls> {
+        match T::pem_slice_iter(&self.bytes(path)?).collect::<Result<Vec<_>, _>>() {
+            Ok(none) if none.is_empty() => Err(BadTls::Empty(path.to_owned(), kind)),
+            Ok(items) => Ok(items),
+            Err(error) => Err(BadTls::Pem(path.to_owned(), kind, error)),
+        }
+    }
+
+    /// The certificates of an authority, as roots.
+    pub fn roots(&self, path: &Path) -> Result<RootCertStore, BadTls> {
+        let mut roots = RootCertStore::empty();
+        for certificate in self.certificates(path)? {
+            let added = roots.add(certificate);
+            added.map_err(|error| BadTls::Authority(path.to_owned(), error.to_string()))?;
+        }
+        Ok(roots)
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Arc<[u8]>, BadTls> {
+        if let Some(bytes) = self.read.borrow().get(path) {
+            return Ok(bytes.clone());
+        }
+        let bytes: Arc<[u8]> = read(path)?.into();
+        let mut all = self.read.borrow_mut();
+        all.insert(path.to_owned(), bytes.clone());
+        Ok(bytes)
+    }
+
+    /// The SHA-256 of each file.
+    pub fn digests(self) -> Digests {
+        let all = self.read.into_inner().into_iter();
+        all.map(|(path, bytes)| (path, Sha256::digest(&bytes).into()))
+            .collect()
     }
 }
 
-/// The certificates of an authority, as roots.
-pub(crate) fn roots(path: &Path) -> Result<RootCertStore, BadTls> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(path)? {
-        let added = roots.add(certificate);
-        added.map_err(|error| BadTls::Authority(path.to_owned(), error.to_string()))?;
-    }
-    Ok(roots)
+/// The SHA-256 of files.
+pub(crate) type Digests = BTreeMap<PathBuf, [u8; 32]>;
+
+/// A file that is another one than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its SHA-256.
+    pub sha256: [u8; 32],
+}
+
+/// The files that are other ones than before, in the order of their paths.
+pub(crate) fn changed(before: &Digests, now: &Digests) -> Vec<ChangedFile> {
+    let differs = |(path, digest): &(&PathBuf, &[u8; 32])| before.get(*path) != Some(*digest);
+    let changed = now.iter().filter(differs);
+    let changed = changed.map(|(path, sha256)| ChangedFile {
+        path: path.clone(),
+        sha256: *sha256,
+    });
+    changed.collect()
 }
 
 /// The private key in a file that nobody else can read.
@@ -151,12 +203,15 @@ fn read(path: &Path) -> Result<Vec<u8>, BadTls> {
     fs::read(path).map_err(|error| BadTls::Read(path.to_owned(), error))
 }
 
-/// The time, the length and the inode of each file: they change when a file is written or replaced.
-fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64, u64)>> {
+/// The times, the length and the inode of a file: one of them changes when it is written or replaced.
+type Stamp = (SystemTime, (i64, i64), u64, u64);
+
+fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
     use std::os::unix::fs::MetadataExt as _;
     let stamps = files.iter().map(|path| {
         let found = fs::metadata(path).ok()?;
-        Some((found.modified().ok()?, found.len(), found.ino()))
+        let changed = (found.ctime(), found.ctime_nsec());
+        Some((found.modified().ok()?, changed, found.len(), found.ino()))
     });
     stamps.collect()
 }

@@ -24,7 +24,7 @@ pub mod remote;
 
 pub use client_certificate::{ClientCertificate, Identity, Unproven};
 pub use expiry::Expiry;
-pub use files::{AuthorityFiles, BadTls, ListenerFiles};
+pub use files::{AuthorityFiles, BadTls, ChangedFile, ListenerFiles};
 pub use listener::{ClientCertificates, ListenerTls, Protocol};
 pub use outbound::{DestinationFiles, OriginFiles, OutboundTls};
 pub use private_key::{BadReference, KeyReference, PrivateKey};

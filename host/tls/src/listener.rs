@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 use crate::authorities::Authorities;
 use crate::client_certificate::{ClientCertificate, Identity, Unproven};
 use crate::expiry::{self, Expiry};
-use crate::files::{self, BadTls, ListenerFiles};
+use crate::files::{self, BadTls, ChangedFile, Digests, ListenerFiles, Snapshot};
 
 /// The protocol inside TLS (ALPN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,7 @@ struct Loaded {
     config: Arc<ServerConfig>,
     authorities: Option<Authorities>,
     expiries: Vec<Expiry>,
+    digests: Digests,
 }
 
 impl ListenerTls {
@@ -104,29 +105,33 @@ impl ListenerTls {
     }
 
     /// Reads the files again when they change, until told to stop. If new files cannot be used, the old ones stay.
-    /// `changed` is called after each change, with whether the new files are in use.
+    /// `changed` is told after each change what [`Self::read_again`] says.
     pub async fn follow(
         self: Arc<Self>,
         stop: watch::Receiver<bool>,
-        mut changed: impl FnMut(bool) + Send,
+        mut changed: impl FnMut(Result<Vec<ChangedFile>, BadTls>) + Send,
     ) {
         let files: Vec<PathBuf> = self.files.all().into_iter().map(Into::into).collect();
         files::follow(files, stop, || changed(self.read_again())).await;
     }
 
-    /// Reads the files again. Returns whether they are in use now; otherwise the old ones stay.
-    pub fn read_again(&self) -> bool {
+    /// Reads the files again. Returns those that are other ones than before. Now they are in use.
+    ///
+    /// # Errors
+    /// When they cannot be used. The old ones stay.
+    pub fn read_again(&self) -> Result<Vec<ChangedFile>, BadTls> {
         let _one = self.reading.lock();
         let next = self.generation() + 1;
         match Loaded::read(&self.files, self.protocol, self.clients, next) {
             Ok(loaded) => {
+                let changed = files::changed(&self.loaded.load().digests, &loaded.digests);
                 self.loaded.store(Arc::new(loaded));
                 tracing::info!(certificate = %self.files.certificate.display(), "a listener's TLS files were read again");
-                true
+                Ok(changed)
             }
             Err(error) => {
                 tracing::error!(%error, "a listener's new TLS files cannot be used; the previous ones stay in use");
-                false
+                Err(error)
             }
         }
     }
@@ -175,11 +180,12 @@ impl Loaded {
         clients: ClientCertificates,
         generation: u64,
     ) -> Result<Self, BadTls> {
-        let certified = files.key.certified(&files.certificate)?;
-        let expiries = expiry::of_listener(files)?;
+        let snapshot = Snapshot::default();
+        let certified = files.key.certified(&snapshot, &files.certificate)?;
+        let expiries = expiry::of_listener(&snapshot, files)?;
         let provider = Arc::new(aws_lc_rs::default_provider());
         let required = clients == ClientCertificates::Required;
-        let authorities = Authorities::read(files, &provider, required)?;
+        let authorities = Authorities::read(files, &snapshot, &provider, required)?;
         let pair = |error| BadTls::pair(&files.certificate, &files.key, error);
         let builder = ServerConfig::builder_with_provider(provider);
         let builder = builder
@@ -196,6 +202,7 @@ impl Loaded {
             config: Arc::new(config),
             authorities,
             expiries,
+            digests: snapshot.digests(),
         })
     }
 }

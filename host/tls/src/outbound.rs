@@ -20,7 +20,7 @@ use tokio_rustls::rustls::{
 };
 
 use crate::expiry::{self, Expiry};
-use crate::files::{self, BadTls};
+use crate::files::{self, BadTls, ChangedFile, Digests, Snapshot};
 use crate::private_key::PrivateKey;
 
 /// The protocol inside TLS (ALPN) of outbound requests.
@@ -38,26 +38,21 @@ pub struct OriginFiles {
 
 impl OriginFiles {
     fn all(&self) -> impl Iterator<Item = &Path> {
-        let key = self.identity.iter().map(|(_, key)| key.file());
-        self.public().chain(key)
+        let identity = self.identity.iter();
+        let identity = identity.flat_map(|(certificate, key)| [&**certificate, key.file()]);
+        self.ca.as_deref().into_iter().chain(identity)
     }
 
-    /// All files but the private key.
-    fn public(&self) -> impl Iterator<Item = &Path> {
-        let certificate = self.identity.iter().map(|(certificate, _)| &**certificate);
-        self.ca.as_deref().into_iter().chain(certificate)
-    }
-
-    fn config(&self) -> Result<ClientConfig, BadTls> {
+    fn config(&self, snapshot: &Snapshot) -> Result<ClientConfig, BadTls> {
         let roots = match &self.ca {
-            Some(path) => files::roots(path)?,
+            Some(path) => snapshot.roots(path)?,
             None => system()?,
         };
         let builder = client(provider()).with_root_certificates(roots);
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => {
-                builder.with_client_cert_resolver(key.certified(certificate)?)
+                builder.with_client_cert_resolver(key.certified(snapshot, certificate)?)
             }
         };
         config.alpn_protocols = vec![HTTP1.to_vec()];
@@ -117,6 +112,7 @@ struct Loaded {
     /// In the order of `destinations`.
     destinations: Vec<Arc<ClientConfig>>,
     expiries: Vec<Expiry>,
+    digests: Digests,
 }
 
 impl OutboundTls {
@@ -155,7 +151,7 @@ impl OutboundTls {
         if let Some(config) = loaded.usual.get() {
             return Ok(config.clone());
         }
-        let config = Arc::new(self.usual.config()?);
+        let config = Arc::new(self.usual.config(&Snapshot::default())?);
         Ok(loaded.usual.get_or_init(|| config).clone())
     }
 
@@ -170,7 +166,7 @@ impl OutboundTls {
     pub async fn follow(
         self: Arc<Self>,
         stop: watch::Receiver<bool>,
-        mut changed: impl FnMut(bool) + Send,
+        mut changed: impl FnMut(Result<Vec<ChangedFile>, BadTls>) + Send,
     ) {
         let all = self.usual.all();
         let all = all.chain(self.destinations.iter().flat_map(|one| one.files.all()));
@@ -181,14 +177,6 @@ impl OutboundTls {
         files::follow(all, stop, || changed(self.read_again())).await;
     }
 
-    /// All files but private keys.
-    #[must_use]
-    pub fn public_files(&self) -> Vec<&Path> {
-        let destinations = self.destinations.iter();
-        let destinations = destinations.flat_map(|one| one.files.public());
-        self.usual.public().chain(destinations).collect()
-    }
-
     /// Whether the operator's document names files.
     #[must_use]
     pub fn has_files(&self) -> bool {
@@ -196,19 +184,23 @@ impl OutboundTls {
         self.usual.all().chain(all).next().is_some()
     }
 
-    /// Reads the files again. Returns whether they are in use now; otherwise the old ones stay.
-    pub fn read_again(&self) -> bool {
+    /// Reads the files again. Returns those that are other ones than before. Now they are in use.
+    ///
+    /// # Errors
+    /// When they cannot be used. The old ones stay.
+    pub fn read_again(&self) -> Result<Vec<ChangedFile>, BadTls> {
         let _one = self.reading.lock();
         let next = self.generation() + 1;
         match Loaded::read(&self.usual, &self.destinations, next) {
             Ok(loaded) => {
+                let changed = files::changed(&self.loaded.load().digests, &loaded.digests);
                 self.loaded.store(Arc::new(loaded));
                 tracing::info!("the TLS files of outbound requests were read again");
-                true
+                Ok(changed)
             }
             Err(error) => {
                 tracing::error!(%error, "new TLS files of outbound requests cannot be used; the previous ones stay in use");
-                false
+                Err(error)
             }
         }
     }
@@ -220,24 +212,24 @@ impl Loaded {
         destinations: &[DestinationFiles],
         generation: u64,
     ) -> Result<Self, BadTls> {
-        let made = OnceLock::new();
+        let (made, snapshot) = (OnceLock::new(), Snapshot::default());
         // Files that were named are read now, so that a mistake in them is seen at the start.
         if usual.all().next().is_some() {
-            let config = Arc::new(usual.config()?);
+            let config = Arc::new(usual.config(&snapshot)?);
             made.get_or_init(|| config);
         }
         let mut configs = Vec::with_capacity(destinations.len());
         let mut expiries = Vec::new();
         for destination in destinations {
-            configs.push(Arc::new(destination.files.config()?));
+            configs.push(Arc::new(destination.files.config(&snapshot)?));
         }
         let all = destinations.iter().map(|destination| &destination.files);
         for files in std::iter::once(usual).chain(all) {
             if let Some(path) = &files.ca {
-                expiries.push(expiry::of_certificates(path, "authority")?);
+                expiries.push(expiry::of_certificates(&snapshot, path, "authority")?);
             }
             if let Some((path, _)) = &files.identity {
-                expiries.push(expiry::of_certificates(path, "certificate")?);
+                expiries.push(expiry::of_certificates(&snapshot, path, "certificate")?);
             }
         }
         Ok(Self {
@@ -245,6 +237,7 @@ impl Loaded {
             usual: made,
             destinations: configs,
             expiries,
+            digests: snapshot.digests(),
         })
     }
 }
@@ -255,7 +248,8 @@ impl Loaded {
 /// # Errors
 /// When the certificate cannot be read.
 pub fn pinned(certificate: &Path) -> Result<ClientConfig, BadTls> {
-    let own = files::certificates(certificate)?.swap_remove(0);
+    let own = Snapshot::default();
+    let own = own.certificates(certificate)?.swap_remove(0);
     let provider = provider();
     let verifier = Pinned {
         own,

@@ -8,7 +8,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use tokio_rustls::rustls::{Error, InconsistentKeys};
 
-use crate::files::{self, BadTls};
+use crate::files::{self, BadTls, Snapshot};
 use crate::remote::{RemoteKey, RemoteSigner};
 
 /// A private key.
@@ -54,10 +54,14 @@ impl PrivateKey {
     }
 
     /// The key with its certificate in a file, and the intermediate ones. They belong together.
-    pub(crate) fn certified(&self, certificate: &Path) -> Result<Arc<SingleCertAndKey>, BadTls> {
+    pub(crate) fn certified(
+        &self,
+        snapshot: &Snapshot,
+        certificate: &Path,
+    ) -> Result<Arc<SingleCertAndKey>, BadTls> {
         // The key first: whoever sets a host up makes it before its certificate.
         let key = self.signing_key(certificate)?;
-        let chain = files::certificates(certificate)?;
+        let chain = snapshot.certificates(certificate)?;
         let certified = CertifiedKey::new(chain, key);
         match certified.keys_match() {
             // As rustls does it: a library that cannot tell is no error.

@@ -8,8 +8,6 @@ use crate::guest::Guest;
 
 /// Bytes of one line that are kept.
 const LINE_BYTES_MAX: usize = 1_024;
-/// Bytes of somebody else's line that are kept.
-const FOREIGN_BYTES_MAX: usize = 4_096;
 /// Bytes of the name of who wrote it.
 const WRITER_BYTES_MAX: usize = 128;
 /// Bytes of a subject.
@@ -40,17 +38,18 @@ impl Host for Guest {
     }
 
     fn forward(&mut self, line: ForeignLine) -> wasmtime::Result<()> {
-        if !self.may_log() {
+        if matches!(line.level, Level::Trace | Level::Debug) || !self.may_log() {
             return Ok(());
         }
         let forwarded_by = &*self.identity.name;
-        let (at, trace) = (line.time, &*line.trace);
+        let written_at = line.time;
+        let trace = Some(&*line.trace).filter(|trace| !trace.is_empty());
         let writer = cut(&line.writer, WRITER_BYTES_MAX);
         let about = cut(&line.about, SUBJECT_BYTES_MAX);
-        let message = cut(&line.message, FOREIGN_BYTES_MAX);
+        let message = cut(&line.message, LINE_BYTES_MAX);
         macro_rules! line {
             ($level:expr) => {
-                tracing::event!(target: "foreign", $level, at, writer, about, forwarded_by, trace, "{message}")
+                tracing::event!(target: "foreign", $level, written_at, writer, about, forwarded_by, trace, "{message}")
             };
         }
         match line.level {

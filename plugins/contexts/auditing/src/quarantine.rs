@@ -77,7 +77,7 @@ pub fn keep(
         format!("an entry of the audit log from `{sender}` is in quarantine as {id}: {reason}");
     world.warn(&format!("audit-quarantine:{id}"), &line);
     // Each would be a notice, and a request to the operators' webhook.
-    if count.kept.is_power_of_two() {
+    if count.kept.is_power_of_two() || count.kept == MOST {
         world.publish(&Event {
             id: id.clone(),
             sender: kept.sender,

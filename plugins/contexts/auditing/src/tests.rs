@@ -270,6 +270,7 @@ fn full_quarantine_takes_nothing_more() {
         fake.asks("switch", "writeAuditEntry", &bad).1["type"],
         "urn:rialto:problem:audit-entry"
     );
+    assert_eq!(fake.told, [MOST], "it is full");
     let (status, body) = fake.asks("switch", "writeAuditEntry", &bad);
     assert_eq!((status, &body["most"]), (422, &MOST.into()), "{body}");
     // Good ones are still taken.

@@ -205,10 +205,10 @@ pub fn write(
         return Err(NotWritten::TooMany);
     }
     let entries = entries(world, source, all);
-    // The host exports its own lines itself.
+    // The host exports its own lines and those of contexts itself.
     let forwarded = match source {
-        Source::Host => Vec::new(),
-        Source::Program | Source::Event => entries.clone(),
+        Source::Program => entries.clone(),
+        Source::Event | Source::Host => Vec::new(),
     };
     let mut protection = Protection::default();
     let protected = entries.into_iter().map(|mut entry| {

@@ -17,7 +17,7 @@ pub trait World: Store {
     fn settings(&mut self) -> Settings;
     /// Have the log trimmed at this instant.
     fn remind(&mut self, due: u64);
-    /// Gives an entry of a program or of an event to the operator's collector, if there is one.
+    /// Gives an entry of a program to the operator's collector, if there is one.
     fn forward(&mut self, entry: &Entry);
     /// Tells the operator by the host's log.
     fn alert(&mut self, line: &str);

@@ -1,7 +1,7 @@
 //! The real surroundings: the host's surfaces.
 
 use crate::bindings::rialto::host::keys::{
-    self, Algorithm, Attributes, Hash, Key, KeyError, Purpose,
+    self, Algorithm, Attributes, Hash, Key, KeyError, Provider, Purpose,
 };
 use crate::world::World;
 use rialto_sdk::auditing::{Audited, Refused};
@@ -31,11 +31,13 @@ impl World for Host {
         not_after: u64,
         preferred: Option<&str>,
     ) -> Result<Key, KeyError> {
-        let providers = keys::providers().into_iter();
-        let able = providers.filter(|provider| provider.algorithms.contains(&Algorithm::Es256));
-        // `false` is less: the first of those that are not preferred.
-        let provider = able.min_by_key(|provider| Some(&*provider.name) != preferred);
-        let provider = provider.ok_or(KeyError::NoProvider)?;
+        let provider = able(keys::providers(), preferred).ok_or(KeyError::NoProvider)?;
+        if preferred.is_some_and(|preferred| preferred != provider.name) {
+            let (name, preferred) = (&provider.name, preferred.unwrap_or_default());
+            self.alert(&format!(
+                "the key that signs tokens is made by `{name}`, because the host no longer has the provider `{preferred}` that was set, or that cannot make such a key"
+            ));
+        }
         let attributes = Attributes {
             label: label.to_owned(),
             purpose: Purpose::Sign,
@@ -80,5 +82,43 @@ impl World for Host {
 
     fn same(&mut self, a: &[u8], b: &[u8]) -> bool {
         keys::same(a, b)
+    }
+}
+
+/// The preferred provider if it can make a key that signs tokens, else the first that can.
+fn able(providers: Vec<Provider>, preferred: Option<&str>) -> Option<Provider> {
+    let able = providers.into_iter();
+    let able = able.filter(|provider| provider.algorithms.contains(&Algorithm::Es256));
+    // `false` is less: the first of those that are not preferred.
+    able.min_by_key(|provider| Some(&*provider.name) != preferred)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preferred_provider_makes_the_key_if_it_can() {
+        let provider = |name: &str, algorithms: &[Algorithm]| Provider {
+            name: name.to_owned(),
+            kind: "software".to_owned(),
+            algorithms: algorithms.to_vec(),
+        };
+        let all = || {
+            vec![
+                provider("aes", &[Algorithm::A256Gcm]),
+                provider("first", &[Algorithm::Es256]),
+                provider("second", &[Algorithm::Es256, Algorithm::A256Gcm]),
+            ]
+        };
+        for (preferred, expected) in [
+            (None, "first"),
+            (Some("second"), "second"),
+            (Some("aes"), "first"),
+            (Some("gone"), "first"),
+        ] {
+            assert_eq!(able(all(), preferred).unwrap().name, expected);
+        }
+        assert!(able(all()[..1].to_vec(), None).is_none());
     }
 }

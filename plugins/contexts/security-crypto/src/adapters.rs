@@ -131,6 +131,17 @@ pub fn current(world: &mut impl World) -> Result<String, Problem> {
     })
 }
 
+/// Tell other contexts which provider was set, if one was. A context may be newer than the decision, so they are told again
+/// with each release.
+pub fn tell(world: &mut impl World) {
+    if let Some(current) = CURRENT.within(world).get(ONE) {
+        world.chosen(&Event {
+            provider: current.provider,
+            at: current.since,
+        });
+    }
+}
+
 /// The providers and the requests.
 #[must_use]
 pub fn view(world: &mut impl World) -> View {
@@ -250,10 +261,7 @@ pub fn decide(
             since: now,
         };
         CURRENT.within(world).put(ONE, &current);
-        world.chosen(&Event {
-            provider: current.provider,
-            at: now,
-        });
+        tell(world);
     }
     request.state = match decision {
         Decision::Approve => State::Approved,

@@ -46,7 +46,7 @@ mod component {
     };
     use crate::host::Host;
     use crate::settings::Settings;
-    use crate::{api, destroying, fido as operations};
+    use crate::{adapters, api, destroying, fido as operations};
 
     struct SecurityCrypto;
 
@@ -67,6 +67,7 @@ mod component {
     impl activation_handler::Guest for SecurityCrypto {
         fn release_activated(_release: u64, _step: u32) -> bool {
             destroying::resume(&mut Host);
+            adapters::tell(&mut Host);
             false
         }
     }

@@ -389,7 +389,10 @@ fn another_operator_decides_which_provider_makes_keys() {
         json!({}),
     );
     assert_eq!(view["provider"], "local");
+    // Other contexts are told, and again with each release.
     assert_eq!(world.chosen, ["local"]);
+    crate::adapters::tell(&mut world);
+    assert_eq!(world.chosen, ["local", "local"]);
     // A provider that the host no longer has makes no key, and nobody else does in its place.
     world.providers = vec!["hsm"];
     let definition = definition(&mut world, "SIGN", "ES256");

@@ -345,7 +345,15 @@ async fn log_lines_of_host_components_and_programs_reach_the_collector() {
     let entry = json!({
         "level": "WARN", "message": "the queue of cards is long", "about": "card:1", "trace": TRACE, "at": 1_700_000_000_000_u64,
     });
-    let said = office.post("switch", "/log-write", &entry).await.unwrap();
+    let long = format!("{}é", "x".repeat(2_000));
+    let entries = [
+        json!({ "level": "DEBUG", "message": "only for the log" }),
+        json!({ "level": "INFO", "message": long }),
+        entry,
+    ];
+    let body = json!({ "entries": entries });
+    let said = office.post("switch", "/log-read-build-log", &body).await;
+    let said = said.unwrap();
     assert_eq!(said.status, 201, "{said:?}");
     let find = |text: &str| {
         let records = collector.log_records();
@@ -388,16 +396,18 @@ async fn log_lines_of_host_components_and_programs_reach_the_collector() {
     assert_eq!(of_component["traceId"].as_str().unwrap().len(), 32);
     let of_program = find(of_program).unwrap();
     assert_eq!(
-        [
-            &of_program["severityText"],
-            &of_program["traceId"],
-            &of_program["timeUnixNano"]
-        ],
-        ["WARN", TRACE, "1700000000000000000"]
+        [&of_program["severityText"], &of_program["traceId"]],
+        ["WARN", TRACE]
     );
     let told = attributes(&of_program);
     assert_eq!(told["writer"]["stringValue"], "switch");
     assert_eq!(told["about"]["stringValue"], "card:1");
+    assert_eq!(told["written_at"]["intValue"], "1700000000000");
+    // Those before it: none below `info`, and a long one is cut.
+    assert!(find("only for the log").is_none());
+    let cut = find("xxxx").unwrap();
+    let cut = cut["body"]["stringValue"].as_str().unwrap();
+    assert_eq!(cut, "x".repeat(1_024));
     // The host's own log has no lines of programs.
     assert!(!world.host.log().contains("the queue of cards"));
 }

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -52,10 +52,11 @@ impl Server {
             *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             return answer;
         }
-        assert_eq!(request.method(), Method::PUT);
-        let path = request.uri().path().to_owned();
-        let body = request.into_body().collect().await.unwrap().to_bytes();
-        let text = String::from_utf8(body.to_vec()).unwrap();
+        // A panic here would be the host's trouble: what came is judged by the test.
+        let path = format!("{} {}", request.method(), request.uri().path());
+        let body = request.into_body().collect().await;
+        let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned());
+        let text = text.unwrap_or_default();
         self.kept.lock().unwrap().insert(path, text);
         *answer.status_mut() = StatusCode::CREATED;
         answer
@@ -65,7 +66,7 @@ impl Server {
     fn newest(&self) -> Option<(u64, String)> {
         let kept = self.kept.lock().unwrap();
         let sizes = kept.iter().map(|(path, note)| {
-            let size = path.strip_prefix("/audit/").unwrap();
+            let size = path.strip_prefix("PUT /audit/").unwrap();
             (size.parse().unwrap(), note.clone())
         });
         sizes.max()
