@@ -9,7 +9,7 @@ use data_encoding::HEXLOWER;
 use rialto_store_sqlite::Outcome;
 use rialto_tls::{BadTls, ChangedFile};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
 use crate::audit::AuditedAction;
@@ -17,6 +17,10 @@ use crate::host::Shared;
 
 /// Files in one entry: their digests have room in its text.
 const FILES_MAX: usize = 8;
+
+/// Entries that wait: each is a few milliseconds' work, and the files are looked at twice a second.
+const WAITING_MAX: usize = 1_024;
+const NO_ENTRY: &str = "the audit log has no entry of changed files of TLS: too many wait, or one cannot be written, or the host ends";
 
 /// An entry to be written.
 struct Told {
@@ -27,13 +31,13 @@ struct Told {
 /// Where readings are told.
 #[derive(Default)]
 pub(crate) struct TlsChanges {
-    sender: OnceLock<UnboundedSender<Told>>,
+    sender: OnceLock<Sender<Told>>,
 }
 
 impl TlsChanges {
     /// Write entries until told to stop, and those that were told before.
     pub fn follow(&self, shared: Arc<Shared>, handle: &Handle, stop: watch::Receiver<bool>) {
-        let (sender, told) = mpsc::unbounded_channel();
+        let (sender, told) = mpsc::channel(WAITING_MAX);
         let _ = self.sender.set(sender);
         handle.spawn(write_all(shared, told, stop));
     }
@@ -55,8 +59,9 @@ impl TlsChanges {
         };
         for outcome in outcomes {
             let place = place.to_owned();
-            // Nobody listens any more when the host ends.
-            let _ = sender.send(Told { place, outcome });
+            if sender.try_send(Told { place, outcome }).is_err() {
+                tracing::error!("{NO_ENTRY}");
+            }
         }
     }
 }
@@ -70,11 +75,7 @@ fn described(changed: &[ChangedFile]) -> String {
     files.join(", ")
 }
 
-async fn write_all(
-    shared: Arc<Shared>,
-    mut told: UnboundedReceiver<Told>,
-    mut stop: watch::Receiver<bool>,
-) {
+async fn write_all(shared: Arc<Shared>, mut told: Receiver<Told>, mut stop: watch::Receiver<bool>) {
     loop {
         let next = tokio::select! {
             biased;
@@ -90,9 +91,7 @@ async fn write_all(
             shared.audit.of_host(vec![(audited, outcome)]);
         });
         if writing.await.is_err() {
-            tracing::error!(
-                "the audit log has no entry of changed files of TLS, because writing it failed"
-            );
+            tracing::error!("{NO_ENTRY}");
         }
     }
 }
