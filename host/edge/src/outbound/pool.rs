@@ -1,6 +1,7 @@
 //! The open connections to destinations. When files of TLS change, new requests get new connections: the old ones were made
 //! with authorities that may no longer be trusted. Requests that are under way end on theirs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,7 +25,7 @@ pub(super) struct Pool {
     /// Idle connections that are kept for each destination.
     idle_max: usize,
     /// The client, and the generation of the files by which it connects.
-    current: Mutex<(u64, Connected)>,
+    current: Mutex<(u64, Arc<Connected>)>,
 }
 
 impl Pool {
@@ -40,8 +41,8 @@ impl Pool {
         }
     }
 
-    /// The client for a new request.
-    pub fn client(&self) -> Connected {
+    /// The client for a new request. It is large, so requests share it.
+    pub fn client(&self) -> Arc<Connected> {
         let mut current = self.current.lock();
         let generation = self.connector.generation();
         if current.0 != generation {
@@ -51,10 +52,11 @@ impl Pool {
     }
 }
 
-fn connected(connector: Connector, idle_max: usize) -> Connected {
-    Client::builder(contained::Executor)
+fn connected(connector: Connector, idle_max: usize) -> Arc<Connected> {
+    let client = Client::builder(contained::Executor)
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(idle_max)
-        .build(connector)
+        .build(connector);
+    Arc::new(client)
 }
