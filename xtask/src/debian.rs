@@ -39,6 +39,19 @@ pub fn install_token() -> Result<()> {
     Ok(())
 }
 
+/// libfaketime, by which a test gives a host a wrong clock: a file of it, below the folder of libraries, and its package.
+const FAKETIME: (&str, &str) = ("faketime/libfaketimeMT.so.1", "faketime");
+
+/// Installs libfaketime on Debian. Elsewhere the test that needs it says that it is missing.
+pub fn install_faketime() -> Result<()> {
+    let (library, package) = FAKETIME;
+    let folder = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    if is_here() && !Path::new(&folder).join(library).exists() {
+        install(&[package]).context("no libfaketime, which a test of a wrong clock needs")?;
+    }
+    Ok(())
+}
+
 /// apt-get without questions, with its output on standard error.
 fn quiet() -> Command {
     let mut command = Command::new("apt-get");

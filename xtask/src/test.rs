@@ -124,6 +124,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
         return times.part("the conformance suite", conformance);
     }
     debian::install_token()?;
+    debian::install_faketime()?;
     install_browser()?;
     install_kms()?;
     install_openid()?;

@@ -108,6 +108,8 @@ pub struct Guest {
     pub(crate) lines: u32,
     /// Keys that were made in this call.
     pub(crate) keys_made: u32,
+    /// Bytes of its linear memory.
+    pub(crate) memory_bytes: usize,
     /// The last line that was logged as an error in this call. It is often the reason for a trap.
     pub(crate) last_error: Option<String>,
     pub(crate) wasi: Option<Box<Wasi>>,
@@ -122,6 +124,7 @@ impl Guest {
             deadline: Deadline::default(),
             lines: 0,
             keys_made: 0,
+            memory_bytes: 0,
             last_error: None,
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }
@@ -168,6 +171,7 @@ impl ResourceLimiter for Guest {
             let may_have = self.identity.memory_bytes_max;
             return Err(Overrun::Memory { desired, may_have }.into());
         }
+        self.memory_bytes = desired;
         Ok(true)
     }
 

@@ -8,6 +8,7 @@
 //! [`link`].
 
 mod activation;
+pub mod arbitrary;
 pub mod audit_log;
 pub mod authority;
 pub mod bindings;
@@ -31,6 +32,7 @@ pub mod release;
 pub mod rules;
 pub mod runtime;
 pub mod spec;
+pub mod stored;
 pub mod surfaces;
 pub mod tls;
 pub mod values;
@@ -45,3 +47,4 @@ pub use runtime::Runtime;
 pub use spec::{
     ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, SignerSpec, StepSpec,
 };
+pub use stored::StoredVerdict;

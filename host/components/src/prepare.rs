@@ -84,6 +84,19 @@ impl Runtime {
         })
     }
 
+    /// Compile one component, and read what it imports and exports.
+    ///
+    /// # Errors
+    /// Why it is no component that this host can run.
+    pub fn shape(&self, component: &ComponentSpec) -> Result<Shape, Problem> {
+        let engine = self.engine(component.limits.fuel.is_some());
+        let compiled = self
+            .cache
+            .component(engine, component.digest, &component.bytes);
+        let compiled = compiled.map_err(|error| not_a_component(component, &error))?;
+        Ok(Shape::of(&compiled, engine))
+    }
+
     fn compile(&self, spec: &ReleaseSpec) -> Result<Vec<Component>, Vec<Problem>> {
         let mut components = Vec::new();
         let mut problems = Vec::new();

@@ -26,7 +26,7 @@ use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
 use crate::release::{BoundRule, Member};
 use crate::spec::Failing;
-use crate::values::{Json, TypeMismatch, decode};
+use crate::values::Json;
 use crate::wasi::Seed;
 
 /// The longest message of a violation, in characters: the limit of FSPIOP's ErrorDescription.
@@ -127,12 +127,14 @@ pub enum NoVerdict {
     Prevented(String),
 }
 
-/// The outcome of one rule, and its fuel.
+/// The outcome of one rule, and what it used.
 pub struct Judgement {
     /// The verdict or the failure.
     pub outcome: Result<Outcome, NoVerdict>,
     /// Fuel used.
     pub fuel: u64,
+    /// Bytes of its linear memory at the end.
+    pub memory_bytes: usize,
 }
 
 /// Ask all rules of a step. Returns a `verdict`.
@@ -287,7 +289,11 @@ impl Member {
             Ok(instance) => instance,
             Err(error) => {
                 let outcome = Err(self.no_verdict(&error, Stage::Starting));
-                return Judgement { outcome, fuel: 0 };
+                return Judgement {
+                    outcome,
+                    fuel: 0,
+                    memory_bytes: 0,
+                };
             }
         };
         let mut results = [Val::Bool(false)];
@@ -297,7 +303,11 @@ impl Member {
             Ok(()) => self.read_verdict(&results[0]).map_err(NoVerdict::Failed),
             Err(error) => Err(self.no_verdict(&error, Stage::Running)),
         };
-        Judgement { outcome, fuel }
+        Judgement {
+            outcome,
+            fuel,
+            memory_bytes: instance.store.data().memory_bytes,
+        }
     }
 
     /// Whether the rule failed, or the host prevented it.
@@ -315,29 +325,6 @@ impl Member {
         } else {
             NoVerdict::Prevented(reason)
         }
-    }
-
-    /// Ask a rule about an input that was stored with a receipt.
-    ///
-    /// # Errors
-    /// When the input is not of the step's type.
-    pub fn judge_stored(
-        &self,
-        bound: &BoundRule,
-        subject: &str,
-        input: &str,
-    ) -> Result<Judgement, TypeMismatch> {
-        let expected = || TypeMismatch {
-            at: String::new(),
-            expected: "the step's input as JSON".into(),
-        };
-        let value = serde_json::from_str(input).map_err(|_| expected())?;
-        let ty = self.exports[bound.export]
-            .params
-            .get(1)
-            .ok_or_else(expected)?;
-        let params = [Val::String(subject.to_owned()), decode(ty, &value)?];
-        Ok(self.judge(&bound.identity, bound.export, &params))
     }
 
     fn read_verdict(&self, verdict: &Val) -> Result<Outcome, String> {

@@ -138,9 +138,19 @@ pub struct ReleaseSpec {
     pub signers: Vec<SignerSpec>,
     /// Error codes that the scheme declares.
     pub codes: Vec<String>,
+    /// Whether its contexts are left out, because the host alone asks its rules.
+    pub has_rules_alone: bool,
 }
 
 impl ReleaseSpec {
+    /// Leave out the contexts: what is left judges stored inputs, and serves nothing.
+    #[must_use]
+    pub fn rules_alone(mut self) -> Self {
+        self.components.retain(|one| one.role == Role::Rule);
+        self.has_rules_alone = true;
+        self
+    }
+
     /// The step and rule of an element of `steps`.
     pub(crate) fn bound(&self, at: usize) -> Bound {
         let StepSpec { step, rule, .. } = &self.steps[at];

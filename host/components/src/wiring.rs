@@ -481,7 +481,8 @@ impl<'a> Wirer<'a> {
         }
         for (at, bound) in self.spec.steps.iter().enumerate() {
             let binding = || self.spec.bound(at);
-            let Some((asker, check)) = asked.get(&*bound.step) else {
+            let asked_by = asked.get(&*bound.step);
+            if asked_by.is_none() && !self.spec.has_rules_alone {
                 let known: Vec<&str> = asked.keys().map(String::as_str).collect();
                 let help = format!("the contexts of this scheme ask {}", known.join(", "));
                 self.problem(
@@ -491,7 +492,7 @@ impl<'a> Wirer<'a> {
                     help,
                 );
                 continue;
-            };
+            }
             let mut rules = self.spec.components.iter().zip(self.shapes);
             let rule = rules.find(|(c, _)| c.role == Role::Rule && c.name == bound.rule);
             let Some((_, shape)) = rule else {
@@ -506,28 +507,30 @@ impl<'a> Wirer<'a> {
             };
             let mut exports = shape.exports.iter();
             let export = exports.find(|e| e.name.is_rules() && *e.name.interface == *bound.step);
-            match export.and_then(|e| e.function(CHECK_FUNCTION)) {
-                None => self.problem(
+            let Some(answer) = export.and_then(|e| e.function(CHECK_FUNCTION)) else {
+                self.problem(
                     "rule-elsewhere",
                     Location::Bound(binding(), Part::Rule),
                     "does not serve this step".to_owned(),
                     format!("a rule for it exports rialto:rules/{}", bound.step),
-                ),
-                Some(other) if other.fits(check) => {}
-                Some(other) => {
-                    let what = format!(
-                        "`{}` asks otherwise than `{}` answers: {}",
-                        asker.name,
-                        bound.rule,
-                        differing(check, other)
-                    );
-                    self.problem(
-                        "types-differ",
-                        Location::Bound(binding(), Part::Rule),
-                        what,
-                        "build both against the same wit/".into(),
-                    );
-                }
+                );
+                continue;
+            };
+            if let Some((asker, check)) = asked_by
+                && !answer.fits(check)
+            {
+                let what = format!(
+                    "`{}` asks otherwise than `{}` answers: {}",
+                    asker.name,
+                    bound.rule,
+                    differing(check, answer)
+                );
+                self.problem(
+                    "types-differ",
+                    Location::Bound(binding(), Part::Rule),
+                    what,
+                    "build both against the same wit/".into(),
+                );
             }
         }
     }

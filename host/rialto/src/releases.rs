@@ -62,6 +62,7 @@ use crate::sources;
 use crate::spec;
 use crate::tokens;
 
+pub use changes::with_rule;
 pub use refused::Refused;
 use refused::unfit;
 pub use views::{Activation, Applied, Difference, ShownRelease, Summary};

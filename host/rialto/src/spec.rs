@@ -99,6 +99,7 @@ pub fn release(
             .iter()
             .map(|error| error.code.as_str().to_owned())
             .collect(),
+        has_rules_alone: false,
     })
 }
 

@@ -9,6 +9,7 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 
 use crate::ops::Story;
 
+mod backtest;
 mod deliveries;
 mod plain;
 mod receipts;
@@ -16,9 +17,10 @@ mod releases;
 mod wiring;
 mod wrap;
 
+pub use backtest::backtest;
 pub use deliveries::{deliveries, destinations, report};
 pub use plain::{plain, plain_lines};
-pub use receipts::receipts;
+pub use receipts::{receipts, verdict};
 pub use releases::{release, release_in_a_list};
 pub use wiring::{calls, scheme, wiring};
 pub use wrap::{width, wrapped};

@@ -23,6 +23,7 @@ mod operations;
 mod passkeys;
 mod personal_data;
 mod ranges;
+mod receipts;
 mod records;
 pub mod retention;
 mod row_ids;
@@ -59,6 +60,7 @@ pub use memtable::{FlushLag, FlushPolicy};
 pub use operations::{Operation, Outcome};
 pub use passkeys::{Act, Passkey};
 pub use personal_data::PeopleKeys;
+pub use receipts::ReceiptReader;
 pub use snapshot::{Order, Snapshot, SnapshotError};
 
 /// How many connections readers have.

@@ -108,36 +108,8 @@ impl Snapshot {
     /// # Errors
     /// When there is no store, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
-        let path = folder.join("rialto.db");
-        if !path.is_file() {
-            return Err(SnapshotError::NoStore(folder.to_owned()));
-        }
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(|source| SnapshotError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        let sqlite = |source| SnapshotError::Sqlite {
-            path: path.clone(),
-            source,
-        };
-        let options = SqliteConnectOptions::new()
-            .filename(&path)
-            .read_only(true)
-            .create_if_missing(false)
-            .pragma("cache_size", "-64000")
-            .disable_statement_logging();
-        let mut connection = runtime.block_on(options.connect()).map_err(sqlite)?;
-        let found = runtime.block_on(begin(&mut connection)).map_err(sqlite)?;
-        let known = newest_layout();
-        if found > known {
-            return Err(SnapshotError::Newer { path, found, known });
-        }
-        if found < known {
-            return Err(SnapshotError::Older { path, found, known });
-        }
+        let (runtime, mut connection) = open(folder)?;
+        let path = file(folder);
         let read = runtime.block_on(read_head(&mut connection));
         let (collections, newer, lsn, segments) =
             read.map_err(|source| SnapshotError::Unreadable { path, source })?;
@@ -323,6 +295,49 @@ impl Drop for Snapshot {
         // If this fails, the transaction ends with its connection.
         let _ = self.runtime.block_on(self.connection.execute("ROLLBACK"));
     }
+}
+
+/// The database of the store in a folder.
+fn file(folder: &Path) -> PathBuf {
+    folder.join("rialto.db")
+}
+
+/// A connection to the store in this folder, with a transaction that reads one commit of it.
+///
+/// # Errors
+/// When there is no store, or it cannot be read, or it has another layout.
+pub(crate) fn open(folder: &Path) -> Result<(Runtime, SqliteConnection), SnapshotError> {
+    let path = file(folder);
+    if !path.is_file() {
+        return Err(SnapshotError::NoStore(folder.to_owned()));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|source| SnapshotError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    let sqlite = |source| SnapshotError::Sqlite {
+        path: path.clone(),
+        source,
+    };
+    let options = SqliteConnectOptions::new()
+        .filename(&path)
+        .read_only(true)
+        .create_if_missing(false)
+        .pragma("cache_size", "-64000")
+        .disable_statement_logging();
+    let mut connection = runtime.block_on(options.connect()).map_err(sqlite)?;
+    let found = runtime.block_on(begin(&mut connection)).map_err(sqlite)?;
+    let known = newest_layout();
+    if found > known {
+        return Err(SnapshotError::Newer { path, found, known });
+    }
+    if found < known {
+        return Err(SnapshotError::Older { path, found, known });
+    }
+    Ok((runtime, connection))
 }
 
 /// The number of the newest layout that this version makes.

@@ -7,6 +7,7 @@
 //! | read and write instants | [`time`] |
 //! | bound an expiration | [`lifetime`] |
 //! | know the scheme and the component's own settings | [`scheme`] |
+//! | make a rule of a function (feature `rule`) | `rule!` |
 //! | judge a rule's settings | [`settings`] |
 //! | hash a message, judge a fulfilment | [`canonical`] |
 //! | word an FSPIOP error | [`errors`] |
@@ -38,6 +39,8 @@ pub mod operators;
 #[cfg(target_family = "wasm")]
 mod panics;
 pub mod retention;
+#[cfg(feature = "rule")]
+pub mod rule;
 pub mod scheme;
 pub mod settings;
 #[cfg(any(target_family = "wasm", test))]

@@ -1,26 +1,20 @@
 //! `rialto check` and `rialto lock`.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
-use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_components::{Digest, Release, Runtime};
-use rialto_engine::Entropy as _;
-use rialto_engine::time::SystemEntropy;
 use rialto_grpc::Calls;
 use rialto_manifest::{Diagnostics, Manifest};
 use rialto_telemetry::logs::{self, Format};
 use serde_json::json;
-use tempfile::TempDir;
 
-use super::{WIDTH, show};
+use super::{WIDTH, compiled, show};
 use crate::authorization;
 use crate::calls::Offering;
 use crate::configuration;
-use crate::host::{COMPILED, bytes};
+use crate::host::bytes;
 use crate::keys;
 use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::log_lines;
@@ -137,32 +131,9 @@ fn refusal(problems: &Diagnostics) -> serde_json::Value {
     json!({ "fits": false, "problems": problems.collect::<Vec<_>>() })
 }
 
-/// The store's compiled components, if a host has served the scheme as this user. Otherwise a temporary folder, which
-/// is removed with the value beside it.
-fn compiled(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
-    let folder = store.join(COMPILED);
-    if Cache::is_at(&folder) {
-        match Cache::open(&folder, |bytes| SystemEntropy.fill(bytes)) {
-            Ok(cache) => return Ok((cache, None)),
-            Err(error) => {
-                tracing::debug!(%error, "the store's compiled components cannot be used");
-            }
-        }
-    }
-    // The name is random: native code is loaded from this folder.
-    let folder = tempfile::Builder::new()
-        .prefix("rialto-check-")
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir()
-        .context("making a folder for compiled components")?;
-    let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes))
-        .context("making a folder for compiled components")?;
-    Ok((cache, Some(folder)))
-}
-
 /// Does with a scheme all that `serve` does before it serves.
 fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> {
-    let (cache, _folder) = compiled(&manifest.store_path())?;
+    let (cache, _folder) = compiled::open(&manifest.store_path())?;
     let ceilings = &manifest.operator().ceilings;
     let pool = PoolSize {
         instances: 32,

@@ -2,9 +2,11 @@
 
 mod archive;
 mod audit;
+mod backtest;
 mod backup;
 mod bench;
 mod check;
+mod compiled;
 mod dead_letters;
 mod deliveries;
 mod init;
@@ -14,12 +16,15 @@ mod ledger;
 mod office;
 mod passkey;
 mod personal_data;
+mod plugin;
 mod proto;
 mod release;
+mod rules_alone;
 mod serve;
 mod simulate;
 mod tls_key;
 mod token;
+mod wit;
 
 use std::path::{Path, PathBuf};
 
@@ -95,12 +100,14 @@ enum Command {
     TlsKey(tls_key::TlsKeyCommand),
     /// Write the `.proto` files for gRPC clients
     Proto(proto::Proto),
+    /// Write the contracts of this version, by which plugins of any language are built
+    Wit(wit::Wit),
     /// Plan, apply, list and roll back releases of a running host
     #[command(subcommand)]
     Release(release::Release),
-    /// Change one plugin of a running host
+    /// Make, build, check, try and test a plugin without a host; change one plugin of a running host
     #[command(subcommand)]
-    Plugin(release::Plugin),
+    Plugin(plugin::Plugin),
     /// Show participants, or ask for a change that another operator approves
     #[command(subcommand)]
     Participant(office::Participant),
@@ -165,6 +172,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Lock(lock) => lock.run(),
         Command::TlsKey(tls_key) => tls_key.run(),
         Command::Proto(proto) => proto.run(),
+        Command::Wit(wit) => wit.run(),
         Command::Release(release) => release.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Participant(participant) => participant.run(),

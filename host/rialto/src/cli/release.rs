@@ -1,13 +1,13 @@
-//! `rialto release …` and `rialto plugin …`: changing what a running host runs.
+//! `rialto release …`: changing what a running host runs.
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use rialto_manifest::Manifest;
 
+use super::backtest::Backtest;
 use super::{At, load};
 use crate::client::Client;
-use crate::ops::{Change, Proposal, Swap};
+use crate::ops::{Change, Proposal};
 use crate::out::{self, Unwritten};
 use crate::releases::{Applied, Difference, ShownRelease, Summary};
 use crate::words;
@@ -27,6 +27,8 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
+    /// Have the rules of a folder judge again what was judged before, and print what they would decide otherwise
+    Backtest(Backtest),
     /// Make a folder the current release while payments flow, or refuse it and change nothing
     Apply {
         /// The folder with the new scheme.
@@ -110,31 +112,10 @@ pub(super) enum Release {
     },
 }
 
-#[derive(Debug, clap::Subcommand)]
-pub(super) enum Plugin {
-    /// Replace the component of one rule, in a new release with that change alone
-    Swap {
-        /// The rule's name in the scheme.
-        name: String,
-        /// The component.
-        file: PathBuf,
-        /// Why, for the list of releases and the audit log.
-        #[arg(long, default_value = "")]
-        note: String,
-        /// Do it only if the release with this number is current
-        #[arg(long, value_name = "NUMBER")]
-        expect: Option<u64>,
-        /// Print one JSON object.
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        at: At,
-    },
-}
-
 impl Release {
     pub fn run(self) -> anyhow::Result<u8> {
         match self {
+            Self::Backtest(backtest) => backtest.run(),
             Self::Plan { scheme, json, at } => {
                 let Some(manifest) = load(&scheme)? else {
                     return Ok(2);
@@ -242,30 +223,6 @@ impl Release {
     }
 }
 
-impl Plugin {
-    pub fn run(self) -> anyhow::Result<u8> {
-        let Self::Swap {
-            name,
-            file,
-            note,
-            expect,
-            json,
-            at,
-        } = self;
-        let bytes = std::fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
-        let client = at.client()?;
-        let digest = client.put_component(&bytes)?;
-        let path = format!("/rules/{name}/swap");
-        let swap = Swap {
-            digest,
-            expected: expect,
-            note,
-        };
-        let applied: Applied = client.post(&path, &swap)?;
-        print_applied(&applied, json)
-    }
-}
-
 impl At {
     /// Without `--at` and `--state`, the folder that a command names is the running host's.
     fn or(self, scheme: &std::path::Path) -> Self {
@@ -303,13 +260,13 @@ fn show(number: u64, text: bool, json: bool, at: &At) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn print_changes(changes: &[String]) -> Result<(), Unwritten> {
+pub(super) fn print_changes(changes: &[String]) -> Result<(), Unwritten> {
     let mut changes = changes.iter();
     changes.try_for_each(|change| out::line(format_args!("  {change}")))
 }
 
 /// Prints why a second person has to approve, if so.
-fn print_needs(applied: &Applied) -> Result<(), Unwritten> {
+pub(super) fn print_needs(applied: &Applied) -> Result<(), Unwritten> {
     if applied.needs_approval.is_empty() {
         return Ok(());
     }
@@ -319,7 +276,7 @@ fn print_needs(applied: &Applied) -> Result<(), Unwritten> {
 }
 
 /// Returns the exit code.
-fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8> {
+pub(super) fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8> {
     let code = if applied.needs_approval.is_empty() {
         0
     } else {

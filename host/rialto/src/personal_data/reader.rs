@@ -10,7 +10,7 @@ use rialto_manifest::Operator;
 use rialto_personal_data::People;
 use serde_json::Value;
 
-use super::{documents, entries, opened_text, receipts, turns};
+use super::{OpenedReceipt, documents, entries, opened_text, receipts, turns};
 
 /// The keys of people, for reading.
 #[derive(Debug)]
@@ -39,6 +39,12 @@ impl Reader {
         let mut subjects = vec![subject.to_owned()];
         subjects.extend(self.0.pseudonym(subject));
         subjects
+    }
+
+    /// A receipt, with its body decrypted if its keys are there.
+    #[must_use]
+    pub fn receipt(&self, receipt: Receipt) -> OpenedReceipt {
+        receipts::open(&self.0, receipt)
     }
 
     /// A line of an archive with what is encrypted in it; as it is if nothing is, or its keys are not there. An entry of

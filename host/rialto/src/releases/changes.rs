@@ -300,7 +300,10 @@ fn meant_for(
 }
 
 /// A document with another component of one rule.
-fn with_rule(
+///
+/// # Errors
+/// When the document has no such rule.
+pub fn with_rule(
     current: &SchemeDocument,
     rule: &str,
     digest: Digest,

@@ -32,15 +32,15 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             );
             continue;
         };
-        let verdict = verdict_words(&receipt.verdict);
-        let verdict = if verdict == "allow" {
-            paint.green(&verdict)
+        let said = verdict(&receipt.verdict);
+        let said = if said == "allow" {
+            paint.green(&said)
         } else {
-            paint.red(&verdict)
+            paint.red(&said)
         };
         let _ = writeln!(
             text,
-            "{} {} at {}: {verdict}",
+            "{} {} at {}: {said}",
             paint.dim(&format!("{id} {}", instant(*at))),
             paint.bold(&receipt.rule),
             receipt.step
@@ -83,7 +83,8 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
     text
 }
 
-fn verdict_words(outcome: &rialto_components::rules::Outcome) -> String {
+/// A verdict, with all its violations.
+pub fn verdict(outcome: &rialto_components::rules::Outcome) -> String {
     use rialto_components::rules::Outcome;
     match outcome {
         Outcome::Allow => "allow".into(),

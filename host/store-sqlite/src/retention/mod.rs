@@ -35,6 +35,7 @@ pub use documents::{
 };
 pub use entries::{ArchivedEntries, UnreadArchive};
 pub use look::Archived;
+pub(crate) use source::archived_receipt;
 pub use take::Archive;
 pub(crate) use take::{archives, is_plain_name};
 

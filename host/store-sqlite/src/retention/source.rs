@@ -1,8 +1,9 @@
 //! Reads a segment from the tables, in the order of its archive, and removes it from the tables.
 
 use rialto_archive::{ArchiveError, Writer};
+use rialto_engine::Timestamp;
 use rialto_engine::history::Record;
-use rialto_engine::store::StoreError;
+use rialto_engine::store::{Receipt, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sqlx::Row as _;
@@ -39,6 +40,23 @@ pub(super) struct Verdict {
     pub id: u64,
     /// The receipt as in the store: JSON.
     pub receipt: Box<RawValue>,
+}
+
+impl Verdict {
+    /// The receipt. It is about one subject.
+    fn stored(self) -> Option<Receipt> {
+        Some(Receipt {
+            id: self.id,
+            subject: self.about.into_iter().next()?.into(),
+            at: Timestamp(self.at),
+            body: self.receipt.get().into(),
+        })
+    }
+}
+
+/// The receipt of an archive's line; none if the line is no item of it.
+pub(crate) fn archived_receipt(line: &str) -> Option<Receipt> {
+    serde_json::from_str::<Verdict>(line).ok()?.stored()
 }
 
 type Page = (u64, Vec<u8>);

@@ -142,7 +142,7 @@ fn about_nothing(n: u64) -> Record {
     }
 }
 
-fn verdict(n: u64) -> Receipt {
+pub fn verdict(n: u64) -> Receipt {
     Receipt {
         id: n,
         subject: format!("own:{n}").into(),
@@ -151,7 +151,7 @@ fn verdict(n: u64) -> Receipt {
     }
 }
 
-fn write(store: &SqliteStore, turns: Range<u64>) {
+pub fn write(store: &SqliteStore, turns: Range<u64>) {
     for n in turns {
         let group = Group {
             lsn: Lsn(n),

@@ -14,19 +14,25 @@ use rialto_tests::{TestScheme, offers};
 use toml::{Table, Value};
 
 /// The documents with commands or settings.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "docs/development.md",
     "docs/grpc.md",
     "docs/install.md",
     "docs/operators.md",
     "docs/plugin-authors.md",
+    "docs/write-a-rule.md",
     "plugins/rules/amount-limits/README.md",
     "plugins/rules/transfer-matches-quote/README.md",
     "schemes/demo/README.md",
 ];
 /// Those whose commands are run.
-const RUN: [&str; 3] = ["README.md", "docs/operators.md", "docs/plugin-authors.md"];
+const RUN: [&str; 4] = [
+    "README.md",
+    "docs/operators.md",
+    "docs/plugin-authors.md",
+    "docs/write-a-rule.md",
+];
 
 #[test]
 fn every_block_of_a_document_says_whether_it_is_run() {
@@ -99,6 +105,21 @@ fn plugin_authors_page_commands_run_as_they_stand() {
     let (terminal, _scheme) = in_a_clone();
     let said = terminal.run("docs/plugin-authors.md").unwrap();
     assert!(said.stdout.contains("components fit together"), "{said}");
+}
+
+#[test]
+fn first_rules_page_commands_run_as_they_stand() {
+    let terminal = Terminal::open().unwrap();
+    let said = terminal.run("docs/write-a-rule.md").unwrap();
+    for words in [
+        "2 of 2 cases as expected",
+        "release 2 is current",
+        "COMMITTED",
+        "amounts in USD above 10000 minor units are refused",
+        "refused 4200 by spending-cap",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {said}");
+    }
 }
 
 /// Merges `more` into `all`, table by table.

@@ -13,6 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use rialto_simulator::client::HttpClient;
+use rialto_simulator::jws;
 use rialto_simulator::pki::write_private;
 use rialto_simulator::softhsm::{LABEL, PIN, Token, VARIABLE};
 use rialto_tests::metrics::Metrics;
@@ -613,6 +614,29 @@ async fn hub_signs_with_a_key_that_is_in_a_token() {
         let output = hsm.check(world.scheme.path());
         assert_eq!(output.code, 2, "{output}");
         assert!(output.said().contains("and the document wants"), "{output}");
+        // Another file replaces the key by one of the new algorithm.
+        let next = "secrets/next.reference";
+        world
+            .scheme
+            .replace(
+                "rialto.toml",
+                &format!("{reference:?}"),
+                &format!("{next:?}"),
+            )
+            .unwrap();
+        world.host.restart().unwrap();
+        assert_eq!(hsm.counted("generated"), made + 1);
+        let missing = asks_for_nothing(&world).await;
+        let told = world.payer().expect_callback(Method::PUT, &missing, SOON);
+        let told = told.await.unwrap();
+        let public = |reference: &str| {
+            let file = world.scheme.path().join(format!("{reference}.pem"));
+            fs::read_to_string(file).unwrap()
+        };
+        let objects_to =
+            |key: &str| jws::complaint(key, &told.method, &told.path, &told.headers, &told.body);
+        assert_eq!(objects_to(&public(next)), None);
+        assert!(objects_to(&public(reference)).is_some());
     }
 }
 

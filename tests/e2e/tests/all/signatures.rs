@@ -3,7 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod clock;
+
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -11,7 +14,7 @@ use std::time::Duration;
 
 use http::Method;
 use rialto_simulator::client::Answer;
-use rialto_simulator::fsp::RawRequest;
+use rialto_simulator::fsp::{RawRequest, TransferOrder};
 use rialto_simulator::ilp::{Secret, from_base64url, text32};
 use rialto_simulator::jws::{KeyKind, KeyPair, Signer};
 use rialto_simulator::{PaymentRequest, time};
@@ -44,7 +47,12 @@ impl Scene {
         Self::of(TestScheme::demo().unwrap()).await
     }
 
-    async fn of(mut scheme: TestScheme) -> Self {
+    async fn of(scheme: TestScheme) -> Self {
+        Self::with(scheme, Vec::new()).await
+    }
+
+    /// With these environment variables of the host.
+    async fn with(mut scheme: TestScheme, variables: Vec<(String, OsString)>) -> Self {
         scheme.add_participant(PLAIN, "1000").unwrap();
         let payer = KeyPair::generate(KeyKind::Rsa).unwrap();
         let payee = KeyPair::generate(KeyKind::P256).unwrap();
@@ -73,6 +81,7 @@ impl Scene {
                 (PAYEE, &payee.public),
                 ("Hub", &hub.public),
             ]),
+            variables,
             ..WorldOptions::default()
         };
         Self {
@@ -112,6 +121,28 @@ impl Scene {
             None => request,
         };
         request.send().await.unwrap().status.as_u16()
+    }
+
+    /// A transfer that its payee FSP has been asked about, and says nothing to.
+    async fn reserved(&self) -> TransferOrder {
+        let world = &self.world;
+        world
+            .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
+            .unwrap();
+        let payer = world.payer();
+        let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
+        let order = payer.quote_order(&world.request("5", "USD"), &found);
+        let (quote, _) = payer.quote(&order.unwrap()).await.unwrap();
+        let order = payer.transfer_order(&quote);
+        let request = payer.raw(Method::POST, "/transfers").to(PAYEE);
+        let request = request.body(order.body()).signed_by(&self.payer());
+        assert_eq!(request.send().await.unwrap().status.as_u16(), 202);
+        let id = order.transfer_id.clone();
+        let received = world.payee().recorder().expect(move |message| {
+            message.path == "/transfers" && message.json()["transferId"] == *id
+        });
+        received.within(SOON).await.unwrap();
+        order
     }
 
     async fn until_status(&self, what: &str, signer: Option<&Signer>, status: u16) {
@@ -309,31 +340,10 @@ async fn badly_signed_message_is_refused_without_effect() {
 async fn badly_signed_fulfilment_leaves_the_transfer_reserved() {
     let scene = Scene::open().await;
     let world = &scene.world;
-    world
-        .payee_behaves(r#"{"transfer":{"silent":"100%"}}"#)
-        .unwrap();
     let payer = world.payer();
-    let (found, _) = payer.lookup(world.party(PAYEE)).await.unwrap();
-    let order = payer.quote_order(&world.request("5", "USD"), &found);
-    let (quote, _) = payer.quote(&order.unwrap()).await.unwrap();
-    let order = payer.transfer_order(&quote);
+    let order = scene.reserved().await;
     let packet = from_base64url(&order.ilp_packet).unwrap();
     let fulfilment = text32(&Secret::from_name(PAYEE).fulfilment_of_packet(&packet));
-    let asked = payer
-        .raw(Method::POST, "/transfers")
-        .to(PAYEE)
-        .body(order.body())
-        .signed_by(&scene.payer())
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(asked.status.as_u16(), 202);
-    let id = order.transfer_id.clone();
-    let received = world
-        .payee()
-        .recorder()
-        .expect(move |message| message.path == "/transfers" && message.json()["transferId"] == *id);
-    received.within(SOON).await.unwrap();
     let path = format!("/transfers/{}", order.transfer_id);
     let body = json!({ "fulfilment": fulfilment, "transferState": "COMMITTED" }).to_string();
     let put = || {

@@ -164,6 +164,7 @@ pub fn release(mut components: Vec<ComponentSpec>, steps: Vec<StepSpec>) -> Rele
         lists: Arc::new([("things".to_owned(), things.map(str::to_owned).to_vec())].into()),
         signers: Vec::new(),
         codes: ["2001", "3100", "4200"].map(str::to_owned).to_vec(),
+        has_rules_alone: false,
     }
 }
 

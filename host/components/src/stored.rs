@@ -1,0 +1,130 @@
+//! Asks rules about inputs that were stored with receipts, outside of any turn.
+
+use serde_json::Value;
+use wasmtime::component::Val;
+
+use crate::arbitrary::{Choices, arbitrary};
+use crate::release::{BoundRule, Member, Release};
+use crate::rules::{Judgement, NoVerdict, Outcome};
+use crate::spec::Failing;
+use crate::values::{Json, TypeMismatch, decode};
+
+/// The outcome of one rule about a stored input.
+pub struct StoredVerdict<'a> {
+    /// The rule at its step.
+    pub bound: &'a BoundRule,
+    /// The rule.
+    pub member: &'a Member,
+    /// The outcome; a text if the clock stopped the rule or the host could not run it.
+    pub outcome: Result<Outcome, String>,
+    /// Fuel used.
+    pub fuel: u64,
+    /// Bytes of linear memory at the end.
+    pub memory_bytes: usize,
+}
+
+impl StoredVerdict<'_> {
+    /// Whether the step ends with this verdict, because it refuses.
+    #[must_use]
+    pub fn refuses(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(Outcome::refuses)
+    }
+}
+
+impl Outcome {
+    /// Whether the request is refused by it.
+    #[must_use]
+    pub const fn refuses(&self) -> bool {
+        match self {
+            Self::Allow => false,
+            Self::Refuse { .. } => true,
+            Self::Failed { means, .. } => matches!(means, Failing::Refuse),
+        }
+    }
+}
+
+impl Member {
+    /// Ask a rule about an input that was stored with a receipt.
+    ///
+    /// # Errors
+    /// When the input is not of the step's type.
+    pub fn judge_stored(
+        &self,
+        bound: &BoundRule,
+        subject: &str,
+        input: &str,
+    ) -> Result<Judgement, TypeMismatch> {
+        let value = serde_json::from_str(input).map_err(|_| no_input())?;
+        let params = [
+            Val::String(subject.to_owned()),
+            self.stored_input(bound, &value)?,
+        ];
+        Ok(self.judge(&bound.identity, bound.export, &params))
+    }
+
+    fn stored_input(&self, bound: &BoundRule, input: &Value) -> Result<Val, TypeMismatch> {
+        let types = &self.exports[bound.export].params;
+        decode(types.get(1).ok_or_else(no_input)?, input)
+    }
+}
+
+fn no_input() -> TypeMismatch {
+    TypeMismatch {
+        at: String::new(),
+        expected: "the step's input as JSON".into(),
+    }
+}
+
+impl Release {
+    /// An input of a step at random; none if no rule is bound to it.
+    pub fn arbitrary_input(&self, step: &str, choices: &mut dyn Choices) -> Option<Value> {
+        let bound = self.steps.get(step)?.first()?;
+        let types = &self.members[bound.member].exports[bound.export].params;
+        serde_json::to_value(Json(&arbitrary(types.get(1)?, choices))).ok()
+    }
+
+    /// Ask the rules of a step about a stored input, in the release's order, until one refuses or gives no verdict. Nothing
+    /// is kept. A step without rules allows.
+    ///
+    /// # Errors
+    /// When the input is not of the step's type.
+    pub fn judge_step(
+        &self,
+        step: &str,
+        subject: &str,
+        input: &Value,
+    ) -> Result<Vec<StoredVerdict<'_>>, TypeMismatch> {
+        let mut verdicts = Vec::new();
+        let mut params = [Val::String(subject.to_owned()), Val::Bool(false)];
+        let rules = self.steps.get(step).map_or(&[][..], Vec::as_slice);
+        for (nth, bound) in rules.iter().enumerate() {
+            let member = &self.members[bound.member];
+            // The rules of a step have inputs of one type.
+            if nth == 0 {
+                params[1] = member.stored_input(bound, input)?;
+            }
+            let judged = member.judge(&bound.identity, bound.export, &params);
+            let outcome = match judged.outcome {
+                Ok(outcome) => Ok(outcome),
+                Err(NoVerdict::Failed(reason)) => Ok(Outcome::Failed {
+                    reason,
+                    means: bound.failing,
+                }),
+                Err(NoVerdict::Prevented(reason)) => Err(reason),
+            };
+            let verdict = StoredVerdict {
+                bound,
+                member,
+                outcome,
+                fuel: judged.fuel,
+                memory_bytes: judged.memory_bytes,
+            };
+            let is_end = verdict.refuses() || verdict.outcome.is_err();
+            verdicts.push(verdict);
+            if is_end {
+                break;
+            }
+        }
+        Ok(verdicts)
+    }
+}

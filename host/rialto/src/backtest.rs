@@ -1,0 +1,274 @@
+//! Backtest: the rules of a candidate judge inputs again that were judged before, and the outcomes are compared.
+//!
+//! A request at a step has the receipts of all rules that judged it, so what is compared is what the step decided: a rule
+//! that is new, gone or asked in another order counts too. Nothing is written, and no host is needed. One thread reads;
+//! the others judge, as many as the machine has processors.
+
+pub mod facets;
+pub mod figures;
+pub mod report;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use anyhow::Context as _;
+use parking_lot::Mutex;
+use rialto_components::rules::{self, Outcome};
+use rialto_components::{Digest, Release};
+use rialto_engine::store::Receipt;
+use rialto_store_sqlite::ReceiptReader;
+use rialto_store_sqlite::retention::RetentionError;
+use serde_json::Value;
+
+use self::facets::Facets;
+use self::figures::{Decision, Example, Figures, Request};
+use crate::personal_data::{OpenedReceipt, Reader};
+
+/// The receipts at the end of a batch whose requests may have further ones, because turns run side by side.
+const HELD: usize = 1_024;
+/// The batches that wait for a thread.
+const BATCHES: usize = 4;
+
+/// Which requests are judged again.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Only those of this step.
+    pub step: Option<String>,
+    /// Only those in which this participant pays or is paid.
+    pub participant: Option<String>,
+    /// Only those with an amount in this currency.
+    pub currency: Option<String>,
+}
+
+impl Selection {
+    fn wants(&self, facets: &Facets) -> bool {
+        let participant = self.participant.as_ref();
+        let currency = self.currency.as_ref();
+        participant.is_none_or(|wanted| facets.names(wanted))
+            && currency.is_none_or(|wanted| {
+                let amount = facets.amount.as_ref();
+                amount.is_some_and(|amount| amount.currency == *wanted)
+            })
+    }
+}
+
+/// How far a backtest is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Verdicts so far.
+    pub verdicts: AtomicU64,
+    /// The instant of the receipts that are being read, in milliseconds since 1970.
+    pub at: AtomicU64,
+}
+
+/// Judge the requests of a reader's receipts again.
+///
+/// # Errors
+/// When the receipts cannot be read.
+pub fn run(
+    candidate: &Release,
+    receipts: &mut ReceiptReader,
+    people: Option<&Reader>,
+    selection: &Selection,
+    (threads, progress): (usize, &Progress),
+) -> anyhow::Result<Figures> {
+    let (batches, taken) = sync_channel::<Vec<Receipt>>(BATCHES);
+    let taken = Mutex::new(taken);
+    let judge = || {
+        let mut figures = Figures::default();
+        while let Some(batch) = next(&taken) {
+            let before = figures.verdicts;
+            Batch::read(batch, people, &mut figures).judge(candidate, selection, &mut figures);
+            let judged = figures.verdicts - before;
+            progress.verdicts.fetch_add(judged, Ordering::Relaxed);
+        }
+        figures
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(judge)).collect();
+        let read = read(receipts, &batches, progress);
+        drop(batches);
+        let mut sum = Figures::default();
+        for thread in threads {
+            let figures = thread.join();
+            sum.merge(figures.map_err(|_| anyhow::anyhow!("a thread that judges has panicked"))?);
+        }
+        read.context("reading the receipts")?;
+        Ok(sum)
+    })
+}
+
+fn next(batches: &Mutex<Receiver<Vec<Receipt>>>) -> Option<Vec<Receipt>> {
+    batches.lock().recv().ok()
+}
+
+/// Reads all receipts in batches that have all receipts of each request.
+fn read(
+    receipts: &mut ReceiptReader,
+    batches: &SyncSender<Vec<Receipt>>,
+    progress: &Progress,
+) -> Result<(), RetentionError> {
+    let mut waiting: Vec<Receipt> = Vec::new();
+    receipts.visit::<RetentionError>(&mut |page| {
+        if let Some(last) = page.last() {
+            progress.at.store(last.at.0, Ordering::Relaxed);
+        }
+        waiting.extend(page);
+        // No thread is there any more only if one has panicked, which its join tells.
+        let _ = batches.send(complete(&mut waiting));
+        Ok(())
+    })?;
+    let _ = batches.send(waiting);
+    Ok(())
+}
+
+/// Takes out the receipts of requests that are complete: none of the last receipts is about the same.
+fn complete(waiting: &mut Vec<Receipt>) -> Vec<Receipt> {
+    let first = waiting.len().saturating_sub(HELD);
+    let open: HashSet<_> = waiting[first..]
+        .iter()
+        .map(|one| one.subject.clone())
+        .collect();
+    let all = std::mem::take(waiting);
+    let (open, complete) = all
+        .into_iter()
+        .partition(|receipt| open.contains(&receipt.subject));
+    *waiting = open;
+    complete
+}
+
+/// A receipt with its id.
+type Filed = (u64, rules::Receipt);
+
+/// The receipts of a batch, request by request, the rules in the order in which they were asked.
+struct Batch(Vec<Vec<Filed>>);
+
+impl Batch {
+    fn read(receipts: Vec<Receipt>, people: Option<&Reader>, figures: &mut Figures) -> Self {
+        let mut places: HashMap<(String, String, Digest), usize> = HashMap::new();
+        let mut requests: Vec<Vec<Filed>> = Vec::new();
+        for receipt in receipts {
+            let opened = match people {
+                Some(people) => people.receipt(receipt),
+                None => OpenedReceipt::plain(receipt),
+            };
+            if !opened.is_readable {
+                figures.sealed += 1;
+                continue;
+            }
+            let id = opened.receipt.id;
+            let Ok(receipt) = serde_json::from_str::<rules::Receipt>(&opened.receipt.body) else {
+                figures.unreadable += 1;
+                continue;
+            };
+            let key = (
+                receipt.subject.clone(),
+                receipt.step.to_string(),
+                receipt.input_digest,
+            );
+            let place = *places.entry(key).or_insert_with(|| {
+                requests.push(Vec::new());
+                requests.len() - 1
+            });
+            requests[place].push((id, receipt));
+        }
+        for request in &mut requests {
+            request.sort_by_key(|(id, _)| *id);
+        }
+        Self(requests)
+    }
+
+    fn judge(self, candidate: &Release, selection: &Selection, figures: &mut Figures) {
+        for receipts in &self.0 {
+            // A batch has no request without a receipt.
+            let Some((id, first)) = receipts.first() else {
+                continue;
+            };
+            let step = selection.step.as_deref();
+            if step.is_some_and(|wanted| wanted != &*first.step) {
+                continue;
+            }
+            let Ok(input) = serde_json::from_str::<Value>(first.input.get()) else {
+                figures.unreadable += receipts.len() as u64;
+                continue;
+            };
+            let facets = Facets::of(&input);
+            if !selection.wants(&facets) {
+                continue;
+            }
+            let request = Request {
+                example: Example {
+                    receipt: *id,
+                    subject: first.subject.clone(),
+                },
+                step: &first.step,
+                facets,
+            };
+            judge(candidate, &request, receipts, &input, figures);
+        }
+    }
+}
+
+fn judge(
+    candidate: &Release,
+    request: &Request<'_>,
+    receipts: &[Filed],
+    input: &Value,
+    figures: &mut Figures,
+) {
+    let subject = &request.example.subject;
+    let verdicts = match candidate.judge_step(request.step, subject, input) {
+        Ok(verdicts) => verdicts,
+        Err(misfit) => return figures.misfit(request, &misfit.to_string()),
+    };
+    for (_, receipt) in receipts {
+        figures.used_before(request.step, &receipt.rule, receipt.fuel);
+    }
+    for verdict in &verdicts {
+        let rule = &*verdict.member.identity.name;
+        figures.used(request, rule, verdict.fuel);
+        match &verdict.outcome {
+            Ok(Outcome::Failed { reason, .. }) => figures.failed(request, rule, reason, false),
+            Err(reason) => return figures.failed(request, rule, reason, true),
+            Ok(_) => {}
+        }
+    }
+    let before = receipts.iter().map(|(_, one)| (&*one.rule, &one.verdict));
+    let after = verdicts.iter().filter_map(|verdict| {
+        let outcome = verdict.outcome.as_ref().ok()?;
+        Some((&*verdict.member.identity.name, outcome))
+    });
+    figures.decided(request, Decision::of(before), Decision::of(after));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_engine::Timestamp;
+
+    #[test]
+    fn requests_are_complete_before_they_are_judged() {
+        // Two receipts of each request, 700 receipts apart.
+        let of = |id: u64| Receipt {
+            id,
+            subject: format!("order:{}", id % 700).into(),
+            at: Timestamp(0),
+            body: "".into(),
+        };
+        let mut waiting = Vec::new();
+        let mut batches: Vec<Vec<Receipt>> = Vec::new();
+        for page in 0..10 {
+            waiting.extend((page * 140..(page + 1) * 140).map(of));
+            batches.push(complete(&mut waiting));
+        }
+        batches.push(waiting);
+        let count: usize = batches.iter().map(Vec::len).sum();
+        assert_eq!(count, 1_400);
+        for batch in batches {
+            let subjects: HashSet<_> = batch.iter().map(|one| one.subject.clone()).collect();
+            assert_eq!(batch.len(), 2 * subjects.len());
+        }
+    }
+}

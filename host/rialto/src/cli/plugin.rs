@@ -1,0 +1,119 @@
+//! `rialto plugin …`: a plugin's file on its author's machine, and a rule of a running host.
+
+mod bind;
+mod check;
+mod new;
+mod swap;
+mod test;
+mod try_input;
+
+use std::path::Path;
+
+use rialto_components::Limits;
+use rialto_components::problem::Problem;
+use rialto_manifest::scheme::RuleLimits;
+use rialto_manifest::values::{Duration, Size};
+
+use crate::kit::file::{ComponentFile, RuleFile};
+use crate::out;
+
+/// The file beside a rule's component with the lines that bind it.
+const BINDING: &str = "binding.toml";
+/// The exit code for a plugin with problems.
+const UNFIT: u8 = 2;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Plugin {
+    /// Make a repository for a rule of your own, with cases, the SDK and the contracts
+    New(new::New),
+    /// Build a rule's crate with cargo, and wrap it as a component, NAME.wasm in its folder
+    Build(new::Build),
+    /// Say all that a host would say of a component's file
+    Check(check::Check),
+    /// Have a rule judge one input, without a host
+    Try(try_input::Try),
+    /// Have a rule judge its golden cases, and inputs at random
+    Test(test::Test),
+    /// Put a rule into a scheme's folder: copy its component, add its lines to scheme.toml, and pin it
+    Bind(bind::Bind),
+    /// Replace the component of one rule of a running host, in a new release with that change alone
+    Swap(swap::Swap),
+}
+
+impl Plugin {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match self {
+            Self::New(new) => new.run(),
+            Self::Build(build) => build.run(),
+            Self::Check(check) => check.run(),
+            Self::Try(input) => input.run(),
+            Self::Test(test) => test.run(),
+            Self::Bind(bind) => bind.run(),
+            Self::Swap(swap) => swap.run(),
+        }
+    }
+}
+
+/// The limits of a rule, as scheme.toml may give them.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+struct RuleLimit {
+    /// The most fuel of one call.
+    #[arg(long, value_name = "UNITS")]
+    fuel: Option<u64>,
+    /// The most memory of one instance, such as `4 MiB`.
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+    /// The most processor time of one call, such as `1 s`.
+    #[arg(long, value_name = "TIME")]
+    deadline: Option<Duration>,
+}
+
+impl RuleLimit {
+    fn limits(self) -> Limits {
+        let usual = RuleLimits::default();
+        let memory = self.memory.unwrap_or(usual.memory);
+        Limits {
+            memory_bytes: crate::host::bytes(memory),
+            deadline_ms: self.deadline.unwrap_or(usual.deadline).millis(),
+            fuel: Some(self.fuel.unwrap_or(usual.fuel)),
+            instances: u32::MAX,
+        }
+    }
+
+    /// Opens a rule's file. If it cannot be used, prints why; then there is none.
+    fn rule(self, path: &Path) -> anyhow::Result<Option<RuleFile>> {
+        let file = match ComponentFile::open(path, self.limits())? {
+            Ok(file) => file,
+            Err(problem) => {
+                show(&[problem]);
+                return Ok(None);
+            }
+        };
+        if !file.is_rule() {
+            out::note(format_args!(
+                "{} is no rule: it does not export rialto:rules/rule",
+                path.display()
+            ));
+            return Ok(None);
+        }
+        match file.into_rule() {
+            Ok(rule) => Ok(Some(rule)),
+            Err(problems) => {
+                show(&problems);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Prints problems to standard error.
+fn show(problems: &[Problem]) {
+    for problem in problems {
+        out::note(problem);
+    }
+}
+
+/// Bytes in a unit that is easily read.
+fn size(bytes: usize) -> String {
+    indicatif::BinaryBytes(bytes as u64).to_string()
+}

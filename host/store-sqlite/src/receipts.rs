@@ -1,0 +1,290 @@
+//! Reads all receipts of a time from a store's file and its archives, whether a host runs or not.
+//!
+//! A page is read in a transaction of its own, so a long reading does not make the write-ahead log of a running host
+//! grow. Receipts never change, but the host may move them into archives meanwhile: each page's transaction looks for new
+//! archives, and what the reading has not come to yet is read from there.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use rialto_archive::ArchiveError;
+use rialto_engine::Timestamp;
+use rialto_engine::store::{Receipt, StoreError};
+use sqlx::{Executor as _, Row as _, SqliteConnection};
+use tokio::runtime::Runtime;
+
+use crate::retention::{self, Archive, Class, RetentionError, archived_receipt};
+use crate::rows::{signed, unsigned};
+use crate::snapshot::{SnapshotError, open};
+use crate::{failed, journal};
+
+/// How many receipts a page has at most.
+pub const PAGE: usize = 2_048;
+/// How much later than receipts behind it one may be, in milliseconds: clocks are set back, and concurrent turns get
+/// their ids in another order than their instants.
+const CLOCK_MARGIN_MS: u64 = 60 * 60 * 1_000;
+
+/// The receipts of a store from one instant to another.
+pub struct ReceiptReader {
+    runtime: Runtime,
+    connection: SqliteConnection,
+    archives: PathBuf,
+    since: Timestamp,
+    until: Timestamp,
+    unread: Vec<String>,
+}
+
+/// What one transaction has read.
+struct Read {
+    archives: Vec<Archive>,
+    /// In the order of their ids.
+    page: Vec<Receipt>,
+    /// Whether the tables have no more.
+    is_last: bool,
+}
+
+impl ReceiptReader {
+    /// The receipts of the store in this folder, whose archives are in the other folder, with `since <= at < until`.
+    ///
+    /// # Errors
+    /// When there is no store, or it cannot be read.
+    pub fn open(
+        store: &Path,
+        archives: &Path,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Self, SnapshotError> {
+        let (runtime, mut connection) = open(store)?;
+        let ended = runtime.block_on(connection.execute("ROLLBACK"));
+        ended.map_err(|source| SnapshotError::Sqlite {
+            path: store.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            runtime,
+            connection,
+            archives: archives.to_owned(),
+            since,
+            until,
+            unread: Vec::new(),
+        })
+    }
+
+    /// The archives that are missing or damaged, each with what is wrong. Their receipts were left out.
+    #[must_use]
+    pub fn unread(&self) -> &[String] {
+        &self.unread
+    }
+
+    /// Visit all receipts in pages, each once: those of archives first, then those of the tables and of the journal in
+    /// the order of their ids.
+    ///
+    /// # Errors
+    /// When the store cannot be read, and what the visitor ends with.
+    pub fn visit<E: From<RetentionError>>(
+        &mut self,
+        visit: &mut dyn FnMut(Vec<Receipt>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let store = |error| E::from(RetentionError::Store(error));
+        let mut after = self.begin().map_err(store)?;
+        let mut known: HashSet<String> = HashSet::new();
+        // Receipts that were read from an archive while the tables had them too.
+        let mut moved: HashSet<u64> = HashSet::new();
+        let mut has_begun = false;
+        loop {
+            let read = self.read(after).map_err(store)?;
+            let mut is_new = false;
+            for archive in read.archives {
+                if !known.insert(archive.file.clone()) {
+                    continue;
+                }
+                is_new = true;
+                // What the tables had before it was moved was read from there.
+                let from = if has_begun { after } else { i64::MIN };
+                let ids = (!archive.done || has_begun).then_some(&mut moved);
+                self.archive(&archive, from, ids, visit)?;
+            }
+            if is_new {
+                continue;
+            }
+            has_begun = true;
+            let Some(last) = read.page.last() else {
+                return Ok(());
+            };
+            after = signed(last.id).map_err(store)?;
+            let is_past = read
+                .page
+                .iter()
+                .all(|one| one.at.0 >= self.until.0.saturating_add(CLOCK_MARGIN_MS));
+            let page: Vec<Receipt> = read
+                .page
+                .into_iter()
+                .filter(|one| self.wants(one.at) && !moved.contains(&one.id))
+                .collect();
+            if !page.is_empty() {
+                visit(page)?;
+            }
+            if read.is_last || is_past {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wants(&self, at: Timestamp) -> bool {
+        (self.since..self.until).contains(&at)
+    }
+
+    /// The id after which the reading of tables begins: the receipts up to it are earlier than wanted. Found by halving,
+    /// because ids grow with time and no index has the times.
+    fn begin(&mut self) -> Result<i64, StoreError> {
+        let since = signed(self.since.0.saturating_sub(CLOCK_MARGIN_MS))?;
+        let connection = &mut self.connection;
+        self.runtime.block_on(async {
+            let ends: (Option<i64>, Option<i64>) =
+                sqlx::query_as("SELECT min(id), max(id) FROM receipts")
+                    .fetch_one(&mut *connection)
+                    .await
+                    .map_err(failed)?;
+            let (Some(mut low), Some(mut high)) = ends else {
+                return Ok(-1);
+            };
+            // All before `low` are too early.
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let at: Option<i64> =
+                    sqlx::query_scalar("SELECT at FROM receipts WHERE id >= ? ORDER BY id LIMIT 1")
+                        .bind(middle)
+                        .fetch_optional(&mut *connection)
+                        .await
+                        .map_err(failed)?;
+                if at.is_some_and(|at| at < since) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            Ok(low - 1)
+        })
+    }
+
+    /// A page behind an id, and the archives of that moment. When the tables end, the journal's receipts follow.
+    fn read(&mut self, after: i64) -> Result<Read, StoreError> {
+        let connection = &mut self.connection;
+        self.runtime.block_on(async {
+            connection.execute("BEGIN DEFERRED").await.map_err(failed)?;
+            let read = page(connection, after).await;
+            connection.execute("ROLLBACK").await.map_err(failed)?;
+            read
+        })
+    }
+
+    /// Visit the receipts of an archive with ids behind one, and add these to `ids`.
+    fn archive<E: From<RetentionError>>(
+        &mut self,
+        archive: &Archive,
+        after: i64,
+        mut ids: Option<&mut HashSet<u64>>,
+        visit: &mut dyn FnMut(Vec<Receipt>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if archive.to < self.since || archive.from >= self.until {
+            return Ok(());
+        }
+        let path = self.archives.join(&archive.file);
+        if let Some(why) = wrong(archive, &path) {
+            self.unread.push(format!("{}: {why}", archive.file));
+            return Ok(());
+        }
+        let mut page = Vec::new();
+        let wanted = self.since..self.until;
+        let mut line = |line: &str| -> Result<(), Visited<E>> {
+            let Some(receipt) = archived_receipt(line) else {
+                return Ok(());
+            };
+            let is_behind = i64::try_from(receipt.id).is_ok_and(|id| id > after);
+            if !is_behind || !wanted.contains(&receipt.at) {
+                return Ok(());
+            }
+            if let Some(ids) = &mut ids {
+                ids.insert(receipt.id);
+            }
+            page.push(receipt);
+            if page.len() == PAGE {
+                visit(std::mem::take(&mut page)).map_err(Visited::Ended)?;
+            }
+            Ok(())
+        };
+        rialto_archive::lines(&path, &mut line).map_err(|error| match error {
+            Visited::Ended(error) => error,
+            Visited::Archive(error) => RetentionError::from(error).into(),
+        })?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        visit(page)
+    }
+}
+
+/// Why a visit of an archive has ended early.
+enum Visited<E> {
+    Archive(ArchiveError),
+    Ended(E),
+}
+
+impl<E> From<ArchiveError> for Visited<E> {
+    fn from(error: ArchiveError) -> Self {
+        Self::Archive(error)
+    }
+}
+
+/// What is wrong with the file of an archive; none if nothing is.
+fn wrong(archive: &Archive, path: &Path) -> Option<String> {
+    if !path.exists() {
+        return Some("it is missing in the folder of archives: put it back".to_owned());
+    }
+    match rialto_archive::verify(path) {
+        Ok(found) if archive.is(&found) => None,
+        Ok(found) => Some(format!(
+            "it is not the one that was written: its SHA-256 is {}, the store has {}",
+            found.written.sha256, archive.sha256
+        )),
+        Err(error) => Some(format!("it cannot be read: {error}")),
+    }
+}
+
+async fn page(connection: &mut SqliteConnection, after: i64) -> Result<Read, StoreError> {
+    let mut archives = retention::archives(connection).await?;
+    archives.retain(|archive| archive.class == Class::Receipts);
+    let rows =
+        sqlx::query("SELECT id, subject, at, body FROM receipts WHERE id > ? ORDER BY id LIMIT ?")
+            .bind(after)
+            .bind(PAGE as i64)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed)?;
+    let mut page = Vec::with_capacity(rows.len());
+    for row in &rows {
+        page.push(Receipt {
+            id: unsigned(row.try_get(0).map_err(failed)?)?,
+            subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),
+            at: Timestamp(unsigned(row.try_get(2).map_err(failed)?)?),
+            body: row.try_get::<&str, _>(3).map_err(failed)?.into(),
+        });
+    }
+    let is_last = page.len() < PAGE;
+    if is_last {
+        // A flush under way has put some of them into the tables already.
+        let known: HashSet<u64> = page.iter().map(|one| one.id).collect();
+        for (entry, _) in journal::read(connection).await? {
+            let receipts = entry.receipts.iter().filter(|one| {
+                i64::try_from(one.id).is_ok_and(|id| id > after) && !known.contains(&one.id)
+            });
+            page.extend(receipts.map(journal::Verdict::receipt));
+        }
+        page.sort_by_key(|one| one.id);
+    }
+    Ok(Read {
+        archives,
+        page,
+        is_last,
+    })
+}

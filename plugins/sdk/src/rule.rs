@@ -1,0 +1,387 @@
+//! A rule as its settings' type and one function for each step (feature `rule`).
+//!
+//! ```ignore
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! #[serde(rename_all = "camelCase", deny_unknown_fields)]
+//! struct Settings {
+//!     /// The largest amount in whole minor units.
+//!     maximum: u64,
+//! }
+//!
+//! fn judge(settings: &Settings, input: &transfer_prepare::Input) -> Verdict { … }
+//!
+//! rialto_sdk::rule! {
+//!     summary: "Refuses transfers above a largest amount.",
+//!     codes: ["5200"],
+//!     settings: Settings,
+//!     transfer_prepare: judge,
+//! }
+//! ```
+//!
+//! The macro writes the component's exports: what the rule says of itself (its name and version are those of the crate,
+//! the schema of its settings that of their type), the judgement of settings, and each step's `check`. The functions
+//! themselves are plain Rust, and are tested natively.
+
+use serde::de::DeserializeOwned;
+
+pub use crate::bindings::rialto::common::types::Money;
+pub use crate::bindings::rialto::rules::types::{
+    Agreement, QuoteRequest, QuoteResponse, Transfer, Verdict, Violation,
+};
+pub use crate::settings::{Problem, Problems};
+pub use schemars;
+
+/// The bindings by which a rule is exported.
+#[doc(hidden)]
+pub mod exported {
+    /// What a rule says of itself.
+    #[allow(missing_docs)]
+    pub mod rule_itself {
+        wit_bindgen::generate!({
+            inline: "package rialto:sdk-rule-itself@0.1.0;
+                world rule-itself {
+                    import rialto:host/configuration@0.1.0;
+                    import rialto:host/logging@0.1.0;
+                    export rialto:rules/rule@0.1.0;
+                }",
+            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+            with: {
+                "rialto:host/configuration@0.1.0": crate::bindings::rialto::host::configuration,
+                "rialto:host/logging@0.1.0": crate::bindings::rialto::host::logging,
+            },
+            generate_all,
+            pub_export_macro: true,
+            export_macro_name: "export_rule_itself",
+        });
+    }
+
+    /// The step `quote-request-check`.
+    #[allow(missing_docs)]
+    pub mod quote_request {
+        wit_bindgen::generate!({
+            inline: "package rialto:sdk-quote-request@0.1.0;
+                world exports-quote-request { export rialto:rules/quote-request-check@0.1.0; }",
+            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+            with: {
+                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
+            },
+            generate_all,
+            pub_export_macro: true,
+            export_macro_name: "export_quote_request",
+        });
+    }
+
+    /// The step `quote-response-check`.
+    #[allow(missing_docs)]
+    pub mod quote_response {
+        wit_bindgen::generate!({
+            inline: "package rialto:sdk-quote-response@0.1.0;
+                world exports-quote-response { export rialto:rules/quote-response-check@0.1.0; }",
+            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+            with: {
+                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
+            },
+            generate_all,
+            pub_export_macro: true,
+            export_macro_name: "export_quote_response",
+        });
+    }
+
+    /// The step `transfer-prepare-check`.
+    #[allow(missing_docs)]
+    pub mod transfer_prepare {
+        wit_bindgen::generate!({
+            inline: "package rialto:sdk-transfer-prepare@0.1.0;
+                world exports-transfer-prepare { export rialto:rules/transfer-prepare-check@0.1.0; }",
+            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+            with: {
+                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
+            },
+            generate_all,
+            pub_export_macro: true,
+            export_macro_name: "export_transfer_prepare",
+        });
+    }
+
+    /// The step `transfer-fulfil-check`.
+    #[allow(missing_docs)]
+    pub mod transfer_fulfil {
+        wit_bindgen::generate!({
+            inline: "package rialto:sdk-transfer-fulfil@0.1.0;
+                world exports-transfer-fulfil { export rialto:rules/transfer-fulfil-check@0.1.0; }",
+            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+            with: {
+                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
+            },
+            generate_all,
+            pub_export_macro: true,
+            export_macro_name: "export_transfer_fulfil",
+        });
+    }
+}
+
+/// The input of `quote-request-check`.
+pub mod quote_request {
+    pub use super::exported::quote_request::exports::rialto::rules::quote_request_check::Input;
+}
+
+/// The input of `quote-response-check`.
+pub mod quote_response {
+    pub use super::exported::quote_response::exports::rialto::rules::quote_response_check::Input;
+}
+
+/// The input of `transfer-prepare-check`.
+pub mod transfer_prepare {
+    pub use super::exported::transfer_prepare::exports::rialto::rules::transfer_prepare_check::Input;
+}
+
+/// The input of `transfer-fulfil-check`.
+pub mod transfer_fulfil {
+    pub use super::exported::transfer_fulfil::exports::rialto::rules::transfer_fulfil_check::Input;
+}
+
+/// A refusal with one reason. The FSP gets both: a code that the rule declares, and 1 to 128 characters.
+#[must_use]
+pub fn refuse(code: &str, message: impl Into<String>) -> Verdict {
+    Verdict::Refuse(vec![Violation {
+        code: code.to_owned(),
+        message: message.into(),
+    }])
+}
+
+/// The whole minor units of an amount.
+#[must_use]
+pub fn minor_units(money: &Money) -> u128 {
+    u128::from(money.minor_units.high) << 64 | u128::from(money.minor_units.low)
+}
+
+/// Settings from their JSON.
+///
+/// # Errors
+/// The first thing that does not fit their type, with its place, or all that `further` adds.
+pub fn settings<S: DeserializeOwned>(
+    text: &str,
+    further: impl FnOnce(&S, &mut Problems),
+) -> Result<S, Vec<Problem>> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut reader);
+    let settings: S = read.map_err(|error| {
+        let pointer = pointer(error.path());
+        let message = error.into_inner().to_string();
+        vec![Problem { pointer, message }]
+    })?;
+    let mut problems = Problems::default();
+    further(&settings, &mut problems);
+    problems.or(settings)
+}
+
+/// What a rule validates whose settings' type says all.
+#[doc(hidden)]
+pub fn nothing_further<S>(_: &S, _: &mut Problems) {}
+
+/// A place as JSON pointer.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        pointer = match segment {
+            Segment::Seq { index } => crate::settings::join(&pointer, &index.to_string()),
+            Segment::Map { key } => crate::settings::join(&pointer, key),
+            Segment::Enum { variant } => crate::settings::join(&pointer, variant),
+            Segment::Unknown => pointer,
+        };
+    }
+    pointer
+}
+
+/// The JSON Schema (2020-12) of a type of settings.
+#[must_use]
+pub fn schema<S: schemars::JsonSchema>() -> String {
+    schemars::schema_for!(S).to_value().to_string()
+}
+
+/// The settings of this instance. The host has had them judged before.
+///
+/// # Panics
+/// When they do not fit all the same. The rule fails then, and the step's `on-failure` decides.
+#[doc(hidden)]
+#[must_use]
+pub fn own_settings<S: DeserializeOwned>() -> S {
+    let text = crate::bindings::rialto::host::configuration::settings();
+    settings(&text, nothing_further)
+        .unwrap_or_else(|problems| panic!("the settings cannot be used: {problems:?}"))
+}
+
+/// Exports a rule; see [`crate::rule`].
+///
+/// `validate: path` names a function `fn(&Settings, &mut Problems)` for what the type of the settings does not say.
+#[macro_export]
+macro_rules! rule {
+    (
+        summary: $summary:expr,
+        codes: [$($code:expr),* $(,)?],
+        settings: $settings:ty,
+        validate: $validate:path,
+        $($step:ident: $judge:path),+ $(,)?
+    ) => {
+        const _: () = {
+            use $crate::rule::exported::rule_itself::exports::rialto::rules::rule as itself;
+
+            struct Component;
+
+            impl itself::Guest for Component {
+                fn describe() -> itself::Description {
+                    itself::Description {
+                        name: env!("CARGO_PKG_NAME").to_owned(),
+                        version: env!("CARGO_PKG_VERSION").to_owned(),
+                        summary: ($summary).to_owned(),
+                        codes: vec![$(($code).to_owned()),*],
+                        settings_schema: $crate::rule::schema::<$settings>(),
+                    }
+                }
+
+                fn validate_settings(text: String) -> Result<(), Vec<itself::SettingsError>> {
+                    let judged = $crate::rule::settings::<$settings>(&text, $validate);
+                    let told = |problem: $crate::rule::Problem| itself::SettingsError {
+                        pointer: problem.pointer,
+                        message: problem.message,
+                    };
+                    match judged {
+                        Ok(_) => Ok(()),
+                        Err(problems) => Err(problems.into_iter().map(told).collect()),
+                    }
+                }
+            }
+
+            $crate::rule::exported::rule_itself::export_rule_itself!(
+                Component with_types_in $crate::rule::exported::rule_itself
+            );
+            $($crate::rule_at_step!($step, Component, $settings, $judge);)+
+        };
+    };
+    (
+        summary: $summary:expr,
+        codes: [$($code:expr),* $(,)?],
+        settings: $settings:ty,
+        $($step:ident: $judge:path),+ $(,)?
+    ) => {
+        $crate::rule! {
+            summary: $summary,
+            codes: [$($code),*],
+            settings: $settings,
+            validate: $crate::rule::nothing_further,
+            $($step: $judge),+
+        }
+    };
+}
+
+/// One step of [`rule!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! rule_at_step {
+    (quote_request, $component:ident, $settings:ty, $judge:path) => {
+        $crate::rule_at_step!(
+            $component, $settings, $judge, quote_request, quote_request_check, export_quote_request
+        );
+    };
+    (quote_response, $component:ident, $settings:ty, $judge:path) => {
+        $crate::rule_at_step!(
+            $component, $settings, $judge, quote_response, quote_response_check, export_quote_response
+        );
+    };
+    (transfer_prepare, $component:ident, $settings:ty, $judge:path) => {
+        $crate::rule_at_step!(
+            $component, $settings, $judge, transfer_prepare, transfer_prepare_check, export_transfer_prepare
+        );
+    };
+    (transfer_fulfil, $component:ident, $settings:ty, $judge:path) => {
+        $crate::rule_at_step!(
+            $component, $settings, $judge, transfer_fulfil, transfer_fulfil_check, export_transfer_fulfil
+        );
+    };
+    ($component:ident, $settings:ty, $judge:path, $step:ident, $interface:ident, $export:ident) => {
+        impl $crate::rule::exported::$step::exports::rialto::rules::$interface::Guest for $component {
+            fn check(_subject: String, input: $crate::rule::$step::Input) -> $crate::rule::Verdict {
+                let settings: $settings = $crate::rule::own_settings();
+                $judge(&settings, &input)
+            }
+        }
+
+        $crate::rule::exported::$step::$export!(
+            $component with_types_in $crate::rule::exported::$step
+        );
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Settings {
+        /// The largest amount.
+        maximum: u64,
+        #[serde(default)]
+        currencies: Vec<String>,
+    }
+
+    fn problems(text: &str) -> Vec<(String, String)> {
+        let judged = settings::<Settings>(text, |settings, problems| {
+            if settings.maximum == 0 {
+                problems.note("/maximum", "must not be 0");
+            }
+        });
+        let problems = judged.err().unwrap_or_default().into_iter();
+        problems.map(|one| (one.pointer, one.message)).collect()
+    }
+
+    #[test]
+    fn settings_that_do_not_fit_are_told_with_their_place() {
+        assert!(problems(r#"{ "maximum": 5, "currencies": ["USD"] }"#).is_empty());
+        for (text, place, words) in [
+            (
+                r#"{ "maximum": 5, "currencies": ["USD", 1] }"#,
+                "/currencies/1",
+                "string",
+            ),
+            (r#"{ "maximum": "5" }"#, "/maximum", "u64"),
+            (r#"{ "maximum": 0 }"#, "/maximum", "must not be 0"),
+            ("{}", "", "maximum"),
+            (
+                r#"{ "maximum": 1, "minimum": 1 }"#,
+                "/minimum",
+                "unknown field",
+            ),
+            ("[", "", "EOF"),
+        ] {
+            let found = problems(text);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert_eq!(found[0].0, place, "{text}: {found:?}");
+            assert!(found[0].1.contains(words), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn schema_has_the_words_of_the_type() {
+        let schema: serde_json::Value = serde_json::from_str(&schema::<Settings>()).unwrap();
+        let maximum = &schema["properties"]["maximum"];
+        assert_eq!(maximum["description"], "The largest amount.");
+        assert_eq!(schema["required"], serde_json::json!(["maximum"]));
+        assert_eq!(schema["additionalProperties"], false);
+    }
+
+    #[test]
+    fn amounts_are_whole_minor_units() {
+        let money = Money {
+            currency: "USD".to_owned(),
+            scale: 2,
+            minor_units: crate::bindings::rialto::common::types::U128 { high: 1, low: 2 },
+        };
+        assert_eq!(minor_units(&money), (1 << 64) + 2);
+    }
+}
