@@ -17,8 +17,7 @@ const LIMIT: &str = "maximum = \"10000\"";
 /// Backtest a scheme's folder on the world's store.
 fn backtest(world: &World, candidate: &TestScheme, more: &[&str]) -> CliOutput {
     let folder = candidate.path().to_str().unwrap();
-    let store = world.scheme.path().to_str().unwrap();
-    let mut command = vec!["release", "backtest", folder, "--at", store];
+    let mut command = vec!["release", "backtest", folder];
     command.extend(more);
     world.host.cli(&command).unwrap()
 }
