@@ -45,6 +45,7 @@ pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;
 pub use spec::{
-    ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, SignerSpec, StepSpec,
+    ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec, SignerSpec,
+    StepSpec,
 };
 pub use stored::StoredVerdict;

@@ -24,7 +24,7 @@ use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
 use crate::link;
 use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
-use crate::release::{BoundRule, Export, Handlers, Member, Release, RuleDescription};
+use crate::release::{BoundRule, BoundShadow, Export, Handlers, Member, Release, RuleDescription};
 use crate::runtime::Runtime;
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::tls::TlsFiles;
@@ -431,7 +431,7 @@ fn judge_own_settings(member: &Member) -> Vec<Problem> {
     }
 }
 
-/// Bind a rule to its step. The scheme must declare its codes, and the rule must accept its settings.
+/// Bind a rule to its step, with the candidate in its shadow.
 fn bind(
     spec: &ReleaseSpec,
     nth: usize,
@@ -439,64 +439,135 @@ fn bind(
     by_name: &HashMap<Name, usize>,
 ) -> Result<BoundRule, Vec<Problem>> {
     let step = &spec.steps[nth];
-    let location = |part: Part| Location::Bound(spec.bound(nth), part);
-    let problem = |code: &'static str, part: Part, what: &str| {
-        vec![Problem::new(code, location(part), what, "")]
+    let all = (members, by_name);
+    let rule = Binding::at(spec, nth, Part::Rule, (&step.rule, &step.settings));
+    let bound = rule.bind(all);
+    let Some(shadow) = &step.shadow else {
+        return bound;
     };
-    let at = by_name.get(&step.rule).copied();
-    let Some((at, member)) = at.map(|at| (at, &members[at])) else {
-        return Err(problem("rule-unknown", Part::Rule, "there is no such rule"));
-    };
-    let export = member.exports.iter().position(|e| {
-        let interface = crate::names::InterfaceName::parse(&e.interface);
-        interface.is_some_and(|i| i.package == RULES_PACKAGE && *i.interface == *step.step)
-            && &*e.function == CHECK_FUNCTION
-    });
-    let Some(export) = export else {
-        let what = "the rule does not serve this step";
-        return Err(problem("rule-elsewhere", Part::Rule, what));
-    };
-    let identity = Arc::new(Identity {
-        settings: step.settings.clone(),
-        ..(*member.identity).clone()
-    });
-    let mut problems = undeclared_codes(spec, nth, member);
-    match judge_settings(member, &identity) {
-        Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| {
-            let what = format!("settings{pointer}: {message}");
-            Problem::new("bad-settings", location(Part::Settings(pointer)), what, "")
-        })),
-        Err(error) => {
-            let why = member.explain(&error).reason;
-            let what = format!("fails when it judges its settings: {why}");
-            let part = Part::Settings(String::new());
-            problems.extend(problem("fails-to-judge", part, &what));
+    let candidate = Binding::at(spec, nth, Part::Shadow, (&shadow.rule, &shadow.settings));
+    match (bound, candidate.bind(all)) {
+        (Ok(bound), Ok(candidate)) => Ok(BoundRule {
+            shadow: Some(Arc::new(BoundShadow {
+                bound: candidate,
+                share: shadow.share,
+                cpu: shadow.cpu,
+            })),
+            ..bound
+        }),
+        (bound, candidate) => {
+            let problems = bound.err().into_iter().chain(candidate.err());
+            Err(problems.flatten().collect())
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    Ok(BoundRule {
-        member: at,
-        export,
-        identity,
-        settings_digest: Digest::of(step.settings.as_bytes()),
-        failing: step.failing,
-        failure_code: step.failure_code.clone(),
-    })
 }
 
-fn undeclared_codes(spec: &ReleaseSpec, at: usize, member: &Member) -> Vec<Problem> {
+/// A rule that is to be bound to a step: in force, or in the shadow of another one.
+struct Binding<'a> {
+    spec: &'a ReleaseSpec,
+    nth: usize,
+    /// [`Part::Rule`] or [`Part::Shadow`].
+    part: Part,
+    rule: &'a Name,
+    settings: &'a Arc<str>,
+}
+
+impl<'a> Binding<'a> {
+    fn at(
+        spec: &'a ReleaseSpec,
+        nth: usize,
+        part: Part,
+        (rule, settings): (&'a Name, &'a Arc<str>),
+    ) -> Self {
+        Self {
+            spec,
+            nth,
+            part,
+            rule,
+            settings,
+        }
+    }
+
+    /// Bind it. The scheme must declare its codes, and the rule must accept its settings.
+    fn bind(
+        &self,
+        (members, by_name): (&[Member], &HashMap<Name, usize>),
+    ) -> Result<BoundRule, Vec<Problem>> {
+        let step = &self.spec.steps[self.nth];
+        let location = |part: Part| Location::Bound(self.spec.bound(self.nth), part);
+        let problem = |code: &'static str, part: Part, what: &str| {
+            vec![Problem::new(code, location(part), what, "")]
+        };
+        let at = by_name.get(self.rule).copied();
+        let Some((at, member)) = at.map(|at| (at, &members[at])) else {
+            return Err(problem(
+                "rule-unknown",
+                self.part.clone(),
+                "there is no such rule",
+            ));
+        };
+        let export = member.exports.iter().position(|e| {
+            let interface = crate::names::InterfaceName::parse(&e.interface);
+            interface.is_some_and(|i| i.package == RULES_PACKAGE && *i.interface == *step.step)
+                && &*e.function == CHECK_FUNCTION
+        });
+        let Some(export) = export else {
+            let what = "the rule does not serve this step";
+            return Err(problem("rule-elsewhere", self.part.clone(), what));
+        };
+        let identity = Arc::new(Identity {
+            settings: self.settings.clone(),
+            ..(*member.identity).clone()
+        });
+        let mut problems = undeclared_codes(self.spec, self.nth, &self.part, member);
+        match judge_settings(member, &identity) {
+            Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| {
+                let what = format!("settings{pointer}: {message}");
+                let part = self.settings_at(pointer);
+                Problem::new("bad-settings", location(part), what, "")
+            })),
+            Err(error) => {
+                let why = member.explain(&error).reason;
+                let what = format!("fails when it judges its settings: {why}");
+                let part = self.settings_at(String::new());
+                problems.extend(problem("fails-to-judge", part, &what));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(BoundRule {
+            member: at,
+            export,
+            identity,
+            settings_digest: Digest::of(self.settings.as_bytes()),
+            failing: step.failing,
+            failure_code: step.failure_code.clone(),
+            shadow: None,
+        })
+    }
+
+    fn settings_at(&self, pointer: String) -> Part {
+        match self.part {
+            Part::Shadow => Part::ShadowSettings(pointer),
+            _ => Part::Settings(pointer),
+        }
+    }
+}
+
+fn undeclared_codes(spec: &ReleaseSpec, at: usize, part: &Part, member: &Member) -> Vec<Problem> {
     let step = &spec.steps[at];
     let said = member.description.iter().flat_map(|d| &d.codes);
-    let codes = said.map(|code| (code.as_str(), Part::Rule, "may return"));
+    let codes = said.map(|code| (code.as_str(), part.clone(), "may return"));
     let failure = (
         &*step.failure_code,
         Part::FailureCode,
         "has the failure code",
     );
+    // A candidate's failure refuses nothing.
+    let failure = (*part == Part::Rule).then_some(failure);
     codes
-        .chain(std::iter::once(failure))
+        .chain(failure)
         .filter(|(code, _, _)| !spec.codes.iter().any(|known| known == code))
         .map(|(code, part, does)| {
             Problem::new(

@@ -43,6 +43,10 @@ pub enum Part {
     FailureCode,
     /// The settings, at this JSON pointer.
     Settings(String),
+    /// The candidate in its shadow.
+    Shadow,
+    /// The candidate's settings, at this JSON pointer.
+    ShadowSettings(String),
 }
 
 /// A problem that keeps a release from becoming current.
@@ -76,6 +80,9 @@ impl Problem {
             | Location::Settings(name, _)
             | Location::Key(name, ..) => name.clone(),
             Location::Bound(bound, Part::Step) => format!("step {}", bound.step),
+            Location::Bound(bound, Part::Shadow | Part::ShadowSettings(_)) => {
+                format!("step {}, shadow of the rule {}", bound.step, bound.rule)
+            }
             Location::Bound(bound, _) => format!("step {}, rule {}", bound.step, bound.rule),
         };
         Self {

@@ -134,6 +134,19 @@ pub struct BoundRule {
     pub failing: Failing,
     /// The code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// The candidate in its shadow, if there is one.
+    pub shadow: Option<Arc<BoundShadow>>,
+}
+
+/// A candidate in the shadow of a rule at a step.
+#[derive(Clone, Debug)]
+pub struct BoundShadow {
+    /// The candidate at this step, with its own settings. It has no shadow.
+    pub bound: BoundRule,
+    /// The share of requests that it judges, in millionths.
+    pub share: u32,
+    /// The most processor time, in millionths of one processor.
+    pub cpu: u32,
 }
 
 /// A release, checked and linked.
@@ -152,6 +165,13 @@ pub struct Release {
 }
 
 impl Release {
+    /// Whether a candidate is in the shadow of any rule.
+    #[must_use]
+    pub fn has_shadows(&self) -> bool {
+        let mut rules = self.steps.values().flatten();
+        rules.any(|bound| bound.shadow.is_some())
+    }
+
     /// A component by its name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.by_name.get(name).map(|&at| &self.members[at])

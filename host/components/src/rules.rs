@@ -114,6 +114,22 @@ pub struct Receipt {
     pub took_us: u64,
     /// Marked for the operator: the rule failed and the request went on.
     pub flagged: bool,
+    /// The verdict in force, if this one is of a candidate in its shadow: it decided nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<InForce>,
+}
+
+/// The verdict beside that of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// The rule that decided, by its name in the scheme.
+    pub rule: Name,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// What it decided.
+    pub verdict: Outcome,
+    /// The receipt's id.
+    pub receipt: u64,
 }
 
 /// Why a rule gave no verdict.
@@ -249,6 +265,7 @@ fn keep_receipt(
         fuel_limit: member.limits.fuel.unwrap_or_default(),
         took_us,
         flagged,
+        shadow: None,
     };
     let body = serde_json::to_string(&receipt)?;
     active.turn.receipt(subject, body)?;

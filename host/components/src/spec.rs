@@ -105,6 +105,21 @@ pub struct StepSpec {
     pub failing: Failing,
     /// The error code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// The candidate in its shadow, if there is one.
+    pub shadow: Option<ShadowSpec>,
+}
+
+/// A candidate that judges what a rule at a step has judged, and changes nothing.
+#[derive(Clone, Debug)]
+pub struct ShadowSpec {
+    /// The candidate, by its name in the scheme.
+    pub rule: Name,
+    /// Its settings, a JSON object.
+    pub settings: Arc<str>,
+    /// The share of requests that it judges, in millionths.
+    pub share: u32,
+    /// The most processor time, in millionths of one processor.
+    pub cpu: u32,
 }
 
 /// A signer, with its public keys in the release.

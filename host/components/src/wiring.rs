@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use rialto_engine::Name;
+
 use crate::introspect::{Function, Interface, Shape};
 use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
 pub use crate::problem::{Bound, Location, Part, Problem};
@@ -493,45 +495,53 @@ impl<'a> Wirer<'a> {
                 );
                 continue;
             }
-            let mut rules = self.spec.components.iter().zip(self.shapes);
-            let rule = rules.find(|(c, _)| c.role == Role::Rule && c.name == bound.rule);
-            let Some((_, shape)) = rule else {
-                let what = "there is no such rule".to_owned();
-                self.problem(
-                    "rule-unknown",
-                    Location::Bound(binding(), Part::Rule),
-                    what,
-                    "add it under [rules]".into(),
-                );
-                continue;
-            };
-            let mut exports = shape.exports.iter();
-            let export = exports.find(|e| e.name.is_rules() && *e.name.interface == *bound.step);
-            let Some(answer) = export.and_then(|e| e.function(CHECK_FUNCTION)) else {
-                self.problem(
-                    "rule-elsewhere",
-                    Location::Bound(binding(), Part::Rule),
-                    "does not serve this step".to_owned(),
-                    format!("a rule for it exports rialto:rules/{}", bound.step),
-                );
-                continue;
-            };
-            if let Some((asker, check)) = asked_by
-                && !answer.fits(check)
+            let shadow = bound.shadow.as_ref();
+            let candidate = shadow.map(|shadow| (&shadow.rule, Part::Shadow));
+            for (rule, part) in [Some((&bound.rule, Part::Rule)), candidate]
+                .into_iter()
+                .flatten()
             {
-                let what = format!(
-                    "`{}` asks otherwise than `{}` answers: {}",
-                    asker.name,
-                    bound.rule,
-                    differing(check, answer)
-                );
-                self.problem(
-                    "types-differ",
-                    Location::Bound(binding(), Part::Rule),
-                    what,
-                    "build both against the same wit/".into(),
-                );
+                self.rule_at_step(at, (rule, part), asked_by.copied());
             }
+        }
+    }
+
+    /// Check that a rule that is bound to a step exports it, with the types with which it is asked.
+    fn rule_at_step(
+        &mut self,
+        at: usize,
+        (rule, part): (&Name, Part),
+        asked_by: Option<(&ComponentSpec, &Function)>,
+    ) {
+        let bound = &self.spec.steps[at];
+        let location = || Location::Bound(self.spec.bound(at), part.clone());
+        let mut rules = self.spec.components.iter().zip(self.shapes);
+        let found = rules.find(|(c, _)| c.role == Role::Rule && c.name == *rule);
+        let Some((_, shape)) = found else {
+            let what = "there is no such rule".to_owned();
+            let help = "add it under [rules]".into();
+            return self.problem("rule-unknown", location(), what, help);
+        };
+        let mut exports = shape.exports.iter();
+        let export = exports.find(|e| e.name.is_rules() && *e.name.interface == *bound.step);
+        let Some(answer) = export.and_then(|e| e.function(CHECK_FUNCTION)) else {
+            return self.problem(
+                "rule-elsewhere",
+                location(),
+                "does not serve this step".to_owned(),
+                format!("a rule for it exports rialto:rules/{}", bound.step),
+            );
+        };
+        if let Some((asker, check)) = asked_by
+            && !answer.fits(check)
+        {
+            let what = format!(
+                "`{}` asks otherwise than `{rule}` answers: {}",
+                asker.name,
+                differing(check, answer)
+            );
+            let help = "build both against the same wit/".into();
+            self.problem("types-differ", location(), what, help);
         }
     }
 

@@ -27,6 +27,7 @@ use crate::pending::Pending;
 use crate::personal_data::PersonalData;
 use crate::poison::PoisonCandidates;
 use crate::queue::{Bounds, Job, Offer, Offered, Queue};
+use crate::receipts::ReceiptObserver;
 use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
@@ -108,6 +109,8 @@ pub(crate) struct Shared {
     pub deciding: Mutex<HashSet<u64>>,
     pub poison_candidates: Mutex<PoisonCandidates>,
     pub failed: OnceLock<StoreError>,
+    /// Who looks at receipts when they are on disk.
+    pub observer: OnceLock<Arc<dyn ReceiptObserver>>,
     /// Called when a thread has panicked. Without it the process ends.
     pub on_fatal: OnceLock<OnFatal>,
     pub handler: Arc<dyn Handler>,
@@ -209,6 +212,7 @@ impl Engine {
             deciding: Mutex::default(),
             poison_candidates: Mutex::default(),
             failed: OnceLock::new(),
+            observer: OnceLock::new(),
             on_fatal: OnceLock::new(),
             handler,
         });

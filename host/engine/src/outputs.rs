@@ -73,6 +73,11 @@ impl Engine {
             let ended = batch.turns.iter().filter_map(|turn| turn.span.as_ref());
             ended.for_each(|span| spans.ended(span));
         }
+        if let Some(observer) = shared.observer.get()
+            && !group.receipts.is_empty()
+        {
+            observer.committed(&group.receipts);
+        }
         shared.documents.trim(batch.lsn);
         Ok(group.turns)
     }

@@ -15,7 +15,9 @@ use crate::document::Document;
 use crate::lock::Digests;
 use crate::schema;
 use crate::source::Source;
-use crate::values::{Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Name, PublicKeyPem};
+use crate::values::{
+    Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Name, PublicKeyPem, Share,
+};
 
 pub mod component;
 
@@ -304,6 +306,34 @@ pub struct Binding {
     /// The error code of a refusal by the rule's failure.
     #[serde(default = "default_failure_code")]
     pub failure_code: ErrorCode,
+    /// A candidate that judges the same requests when they are committed. It changes nothing: differences are reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Shadow>,
+}
+
+/// A candidate in the shadow of a rule at a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Shadow {
+    /// The candidate, by its name in `rules`.
+    pub rule: Name,
+    /// The candidate's settings. Without them, those of the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Map<String, Json>>,
+    /// The share of requests that it judges, chosen by what they are about.
+    #[serde(default = "all_requests")]
+    pub share: Share,
+    /// The most processor time, as a share of one processor. Beyond it, requests are left out and counted.
+    #[serde(default = "a_tenth")]
+    pub cpu: Share,
+}
+
+fn all_requests() -> Share {
+    Share::from_percent(100)
+}
+
+fn a_tenth() -> Share {
+    Share::from_percent(10)
 }
 
 impl Binding {
@@ -311,6 +341,13 @@ impl Binding {
     #[must_use]
     pub fn settings_json(&self) -> String {
         json(&self.settings)
+    }
+
+    /// The settings of its candidate as a JSON object, if it has one.
+    #[must_use]
+    pub fn shadow_settings_json(&self) -> Option<String> {
+        let shadow = self.shadow.as_ref()?;
+        Some(json(shadow.settings.as_ref().unwrap_or(&self.settings)))
     }
 }
 

@@ -16,6 +16,7 @@ mod origin;
 mod path;
 mod pem;
 mod period;
+mod share;
 mod size;
 
 pub use address::ListenAddress;
@@ -30,6 +31,7 @@ pub use origin::{BaseUrl, Origin, OriginPattern, UrlScheme};
 pub use path::{ComponentPath, FilePath};
 pub use pem::PublicKeyPem;
 pub use period::Period;
+pub use share::Share;
 pub use size::Size;
 
 /// Why a text is not a valid value: half a sentence, without the text itself.

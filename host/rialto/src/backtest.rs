@@ -163,6 +163,10 @@ impl Batch {
                 figures.unreadable += 1;
                 continue;
             };
+            // It decided nothing.
+            if receipt.shadow.is_some() {
+                continue;
+            }
             let key = (
                 receipt.subject.clone(),
                 receipt.step.to_string(),

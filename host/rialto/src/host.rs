@@ -53,6 +53,7 @@ use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
 use crate::personal_data::HostPeople;
 use crate::releases::Releases;
+use crate::shadow::Shadows;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
@@ -94,6 +95,8 @@ pub struct Shared {
     pub outbound: Arc<Outbound>,
     /// Releases.
     pub releases: Releases,
+    /// The candidates in the shadow of rules.
+    pub shadows: Arc<Shadows>,
     /// Metrics.
     pub metrics: Arc<Metrics>,
     /// Spans, if the operator exports them.
@@ -262,6 +265,7 @@ impl Host {
             Offering::of(operator, start.scheme)?,
             clock.clone(),
         );
+        let shadows = Shadows::start(&engine, runtime.clone(), clock.clone())?;
         let signed = Arc::new(Signed::default());
         metrics.add_collector(Box::new(SignedCollector(signed.clone())));
         let audit = Audit::new(store.clone(), engine.clone(), clock.clone());
@@ -278,6 +282,7 @@ impl Host {
             store,
             outbound,
             releases,
+            shadows,
             metrics,
             spans,
             access: access.clone(),
@@ -386,6 +391,7 @@ impl Host {
         for server in self.servers.drain(..) {
             let _ = self.handle.block_on(server);
         }
+        self.shared.shadows.stop();
         // No client is refused any more, and the committer still writes.
         self.shared.denials.write(&self.shared.engine, true);
         if let Some(thread) = self.archiver_thread.take() {

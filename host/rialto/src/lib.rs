@@ -49,6 +49,7 @@ pub mod plan;
 pub mod releases;
 pub mod replay;
 pub mod revocations;
+pub mod shadow;
 pub mod sign_in;
 pub mod signatures;
 pub mod signers;

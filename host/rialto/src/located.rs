@@ -108,6 +108,8 @@ fn path(scheme: &Scheme, location: &Location) -> String {
                 Part::Rule => binding + "/rule",
                 Part::FailureCode => binding + "/failure-code",
                 Part::Settings(pointer) => binding + "/settings" + &keys(pointer),
+                Part::Shadow => binding + "/shadow/rule",
+                Part::ShadowSettings(pointer) => binding + "/shadow/settings" + &keys(pointer),
             }
         }
     }

@@ -16,15 +16,13 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem
         Some(current) => current,
         None => shared.releases.load(receipt.release)?,
     };
-    let bound = release
-        .steps
-        .get(&receipt.step)
-        .into_iter()
-        .flatten()
-        .find(|bound| {
-            release.members[bound.member].digest == receipt.digest
-                && bound.settings_digest == receipt.settings_digest
-        });
+    let rules = release.steps.get(&receipt.step).into_iter().flatten();
+    let shadows = rules.clone().filter_map(|bound| bound.shadow.as_deref());
+    let all = rules.chain(shadows.map(|shadow| &shadow.bound));
+    let bound = { all }.find(|bound| {
+        release.members[bound.member].digest == receipt.digest
+            && bound.settings_digest == receipt.settings_digest
+    });
     let Some(bound) = bound else {
         return Err(gone(format!(
             "release {} does not bind {} with these settings to {}",

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rialto_components::{
-    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, SignerSpec,
-    StepSpec,
+    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec,
+    SignerSpec, StepSpec,
 };
 use rialto_manifest::operator::Surface;
 use rialto_manifest::scheme::{self, OnFailure, Scheme, SchemeDocument};
@@ -72,6 +72,12 @@ pub fn release(
                 OnFailure::AllowAndFlag => Failing::AllowAndFlag,
             },
             failure_code: binding.failure_code.as_str().into(),
+            shadow: binding.shadow.as_ref().map(|shadow| ShadowSpec {
+                rule: shadow.rule.shared(),
+                settings: binding.shadow_settings_json().unwrap_or_default().into(),
+                share: shadow.share.millionths(),
+                cpu: shadow.cpu.millionths(),
+            }),
         })
     });
     Ok(ReleaseSpec {

@@ -17,7 +17,7 @@ mod releases;
 mod wiring;
 mod wrap;
 
-pub use backtest::backtest;
+pub use backtest::{backtest, shadow};
 pub use deliveries::{deliveries, destinations, report};
 pub use plain::{plain, plain_lines};
 pub use receipts::{receipts, verdict};

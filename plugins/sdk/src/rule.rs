@@ -171,8 +171,13 @@ pub fn settings<S: DeserializeOwned>(
     let read = serde_path_to_error::deserialize(&mut reader);
     let settings: S = read.map_err(|error| {
         let pointer = pointer(error.path());
+        // The position is one of the host's JSON, which nobody has written.
         let message = error.into_inner().to_string();
-        vec![Problem { pointer, message }]
+        let message = message.split(" at line ").next().unwrap_or_default();
+        vec![Problem {
+            pointer,
+            message: message.to_owned(),
+        }]
     })?;
     let mut problems = Problems::default();
     further(&settings, &mut problems);

@@ -129,15 +129,24 @@ impl Check<'_> {
 
     fn binding(&mut self, step: &Name, n: usize, binding: &Binding) {
         let file = self.file;
-        let rule = binding.rule.as_str();
-        if !file.rules.contains_key(rule) && !self.document.is_dropped(rule) {
-            let known = || file.rules.keys().map(Name::as_str);
-            self.problem(
-                &format!("steps/{step}/{n}/rule"),
-                Code::UnknownName,
-                unknown("rule", rule, known()),
-                format!("The scheme's rules: {}.", list(known())),
-            );
+        let shadow = binding.shadow.as_ref();
+        let named = [
+            ("rule", Some(&binding.rule)),
+            ("shadow/rule", shadow.map(|shadow| &shadow.rule)),
+        ];
+        for (place, rule) in named {
+            let Some(rule) = rule.map(Name::as_str) else {
+                continue;
+            };
+            if !file.rules.contains_key(rule) && !self.document.is_dropped(rule) {
+                let known = || file.rules.keys().map(Name::as_str);
+                self.problem(
+                    &format!("steps/{step}/{n}/{place}"),
+                    Code::UnknownName,
+                    unknown("rule", rule, known()),
+                    format!("The scheme's rules: {}.", list(known())),
+                );
+            }
         }
         let path = format!("steps/{step}/{n}/failure-code");
         let code = &binding.failure_code;

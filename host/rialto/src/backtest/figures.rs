@@ -154,6 +154,7 @@ pub struct FailureKey {
 }
 
 /// The fuel of a rule at a step.
+#[derive(Clone)]
 pub struct Fuel {
     /// What receipts have.
     pub before: Histogram<u64>,
@@ -185,7 +186,7 @@ pub struct Dear {
 }
 
 /// The figures of a backtest.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Figures {
     /// Requests that were judged again.
     pub requests: u64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use rialto_components::{Digest, Release};
+use rialto_components::{Digest, Member, Release};
 use serde::{Deserialize, Serialize};
 
 use super::Selection;
@@ -19,7 +19,7 @@ pub const FORM: &str = "rialto-backtest/1";
 pub struct Report {
     /// [`FORM`].
     pub form: String,
-    /// The digest of the candidate's release.
+    /// The digest of the candidate's release; of a candidate in the shadow that of its component.
     pub candidate: Digest,
     /// The rules of the candidate, by the names of the scheme.
     pub rules: Vec<Rule>,
@@ -67,6 +67,25 @@ pub struct Report {
     pub dearest: Vec<DearInput>,
 }
 
+/// Who judged again.
+pub struct Candidate {
+    /// The digest of a release or of a component.
+    pub digest: Digest,
+    /// The rules.
+    pub rules: Vec<Rule>,
+}
+
+impl Candidate {
+    /// All rules of a release.
+    #[must_use]
+    pub fn release(release: &Release) -> Self {
+        Self {
+            digest: release.digest,
+            rules: release.members.iter().filter_map(Rule::of).collect(),
+        }
+    }
+}
+
 /// A rule of the candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
@@ -76,6 +95,19 @@ pub struct Rule {
     pub version: String,
     /// The digest of its bytes.
     pub digest: Digest,
+}
+
+impl Rule {
+    /// A component, if it is a rule.
+    #[must_use]
+    pub fn of(member: &Member) -> Option<Self> {
+        let said = member.description.as_ref()?;
+        Some(Self {
+            name: member.identity.name.to_string(),
+            version: said.version.clone(),
+            digest: member.digest,
+        })
+    }
 }
 
 /// How many requests, how much, and which.
@@ -275,20 +307,12 @@ impl Report {
     /// The report of these figures. `unread` are archives that could not be read.
     #[must_use]
     pub fn of(
-        candidate: &Release,
+        candidate: Candidate,
         (since, until): (u64, u64),
         selection: &Selection,
         figures: Figures,
         unread: &[String],
     ) -> Self {
-        let rules = candidate.members.iter().filter_map(|member| {
-            let said = member.description.as_ref()?;
-            Some(Rule {
-                name: member.identity.name.to_string(),
-                version: said.version.clone(),
-                digest: member.digest,
-            })
-        });
         let all = &figures.groups;
         let by_change = folded(all, |key| {
             let GroupKey {
@@ -368,7 +392,7 @@ impl Report {
         Self {
             form: FORM.to_owned(),
             candidate: candidate.digest,
-            rules: rules.collect(),
+            rules: candidate.rules,
             since,
             until,
             step: selection.step.clone(),

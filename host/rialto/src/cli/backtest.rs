@@ -15,7 +15,7 @@ use rialto_store_sqlite::ReceiptReader;
 use rialto_telemetry::logs::{self, Format};
 
 use super::{folders_of, instants, load, operator_of, rules_alone, show};
-use crate::backtest::report::Report;
+use crate::backtest::report::{Candidate, Report};
 use crate::backtest::{self, Progress, Selection};
 use crate::personal_data::Reader;
 use crate::{out, words};
@@ -123,13 +123,8 @@ impl Backtest {
         let took = begun.elapsed();
         shown.end();
         let period = (self.since, until);
-        let report = Report::of(
-            &rules.release,
-            period,
-            &selection,
-            figures?,
-            receipts.unread(),
-        );
+        let candidate = Candidate::release(&rules.release);
+        let report = Report::of(candidate, period, &selection, figures?, receipts.unread());
         self.tell(&report, took)
     }
 

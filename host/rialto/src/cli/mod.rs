@@ -21,6 +21,7 @@ mod proto;
 mod release;
 mod rules_alone;
 mod serve;
+mod shadow;
 mod simulate;
 mod tls_key;
 mod token;
@@ -105,6 +106,9 @@ enum Command {
     /// Plan, apply, list and roll back releases of a running host
     #[command(subcommand)]
     Release(release::Release),
+    /// Show what candidates in the shadow of rules have judged
+    #[command(subcommand)]
+    Shadow(shadow::Shadow),
     /// Make, build, check, try and test a plugin without a host; change one plugin of a running host
     #[command(subcommand)]
     Plugin(plugin::Plugin),
@@ -174,6 +178,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Proto(proto) => proto.run(),
         Command::Wit(wit) => wit.run(),
         Command::Release(release) => release.run(),
+        Command::Shadow(shadow) => shadow.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Participant(participant) => participant.run(),
         Command::Funds(funds) => funds.run(),

@@ -208,6 +208,7 @@ impl RuleFile {
             settings: settings.into(),
             failing: Failing::Refuse,
             failure_code: FAILURE_CODE.into(),
+            shadow: None,
         }];
         let mut codes = self.description.codes.clone();
         codes.push(FAILURE_CODE.to_owned());

@@ -18,6 +18,7 @@ mod passkeys;
 mod personal_data;
 mod problem;
 mod releases;
+mod shadows;
 mod sign_in;
 mod tokens;
 
@@ -74,7 +75,7 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 21] = [
+const OWN: [&str; 22] = [
     "archives",
     "audit-log",
     "components",
@@ -93,6 +94,7 @@ const OWN: [&str; 21] = [
     "releases",
     "rules",
     "session",
+    "shadows",
     "sign-in",
     "sign-out",
     "tokens",
@@ -126,6 +128,7 @@ routes! {
 
 routes! {
     CLOSED closed
+    "/shadows" get shadows::list;
     "/releases" get releases::list, post releases::apply;
     "/releases/plan" post releases::plan;
     "/releases/{number}" get releases::show;

@@ -9,6 +9,7 @@ use super::{Paint, instant, plain};
 use crate::backtest::facets::band_words;
 use crate::backtest::figures::Decision;
 use crate::backtest::report::{FuelOf, Report, Sum};
+use crate::shadow::report::ShadowReport;
 
 /// The rows of each table. The report has all of them.
 const ROWS: usize = 20;
@@ -35,17 +36,65 @@ pub fn backtest(report: &Report, took: Duration, colours: bool) -> String {
         "{}",
         paint.dim(&format!("candidate {}", report.candidate))
     );
+    tables(&mut text, report, &paint);
+    unread(&mut text, report, &paint);
+    text
+}
+
+/// What a candidate in the shadow of a rule has judged so far.
+pub fn shadow(shadow: &ShadowReport, colours: bool) -> String {
+    let paint = Paint(colours);
+    let ShadowReport {
+        rule,
+        candidate,
+        skipped,
+        kept,
+        report,
+        ..
+    } = shadow;
+    let mut text = String::new();
+    let version = report.rules.first().map_or("", |rule| &rule.version);
+    let title = format!("{candidate} {version} in the shadow of {rule}");
+    let _ = writeln!(text, "{}", paint.bold(&title));
+    if report.requests == 0 {
+        let _ = writeln!(text, "it has judged nothing yet");
+    } else {
+        let _ = writeln!(
+            text,
+            "{} requests since {}; {} differing verdicts have receipts",
+            count(report.requests),
+            instant(report.since),
+            count(*kept)
+        );
+        tables(&mut text, report, &paint);
+    }
+    let skipped = [
+        (skipped.share, "are not in its share"),
+        (skipped.budget, "came when its processor time was used up"),
+        (skipped.without_verdict, "have no verdict of it"),
+        (skipped.queue, "had no room in the queue of all candidates"),
+        (skipped.encrypted, "name people, and are encrypted"),
+    ];
+    let skipped = skipped.iter().filter(|(number, _)| *number > 0);
+    let lines: Vec<String> = skipped
+        .map(|(number, why)| format!("  {} requests {why}", count(*number)))
+        .collect();
+    if !lines.is_empty() {
+        let _ = writeln!(text, "\n{}\n{}", paint.bold("not judged"), lines.join("\n"));
+    }
+    text
+}
+
+fn tables(text: &mut String, report: &Report, paint: &Paint) {
     if report.different == 0 {
         let _ = writeln!(text, "{}", paint.green("each would be decided as it was"));
     } else {
         let told = format!("{} would be decided otherwise", count(report.different));
         let _ = writeln!(text, "{}", paint.red(&told));
     }
-    changes(&mut text, report, &paint);
-    failures(&mut text, report, &paint);
-    fuel(&mut text, report, &paint);
-    unread(&mut text, report, &paint);
-    text
+    changes(text, report, paint);
+    failures(text, report, paint);
+    fuel(text, report, paint);
 }
 
 fn changes(text: &mut String, report: &Report, paint: &Paint) {

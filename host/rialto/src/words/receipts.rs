@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use rialto_components::rules::InForce;
 use serde_json::value::RawValue;
 
 use super::{Paint, instant};
@@ -69,6 +70,19 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             ),
         );
         row("release", receipt.release.to_string());
+        if let Some(in_force) = &receipt.shadow {
+            let InForce {
+                rule,
+                verdict: decided,
+                receipt,
+                ..
+            } = in_force;
+            let decided = verdict(decided);
+            row(
+                "shadow",
+                format!("it decided nothing; {rule} did (receipt {receipt}): {decided}"),
+            );
+        }
         if receipt.flagged {
             row("flagged", "the rule failed and the request went on".into());
         }

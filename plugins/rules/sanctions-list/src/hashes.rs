@@ -86,8 +86,7 @@ impl Visitor<'_> for Digits {
     fn visit_str<E: Error>(self, text: &str) -> Result<Element, E> {
         let hash = digits::bytes_of_hash(text.as_bytes());
         // The message has no digits of the text.
-        let wrong =
-            || E::custom("must be 64 hexadecimal digits in lower case, as `sha256sum` writes");
+        let wrong = || E::custom("must be a hash of 64 hexadecimal digits in lower case");
         hash.map(Element).ok_or_else(wrong)
     }
 }

@@ -58,6 +58,7 @@ mod second_person;
 mod settlement;
 mod settlement_killed;
 mod settlement_under_load;
+mod shadow;
 mod sign_in;
 mod signatures;
 mod source_addresses;

@@ -139,6 +139,7 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         settings: settings.into(),
         failing,
         failure_code: FAILURE_CODE.into(),
+        shadow: None,
     }
 }
 

@@ -1,0 +1,396 @@
+//! Candidates in the shadow of rules: they judge what was committed, out of the path of requests, and change nothing.
+//!
+//! The committer hands receipts that are on disk to a bounded queue, and never waits. One thread judges their inputs again
+//! by the candidate of the release that is current, within the candidate's share of one processor, and counts the
+//! differences. Of some differences it keeps a receipt, marked as one of a shadow. What there is no room or no processor
+//! time for is left out and counted. Nothing of this outlives the host but these receipts: `rialto release backtest` can
+//! judge all requests later.
+
+mod budget;
+pub mod report;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use parking_lot::Mutex;
+use rialto_components::release::{BoundRule, BoundShadow};
+use rialto_components::rules::{self, InForce, NoVerdict, Outcome};
+use rialto_components::{Digest, Member, Release, Runtime};
+use rialto_engine::store::Receipt;
+use rialto_engine::{Clock, Engine, ReceiptObserver};
+use serde_json::Value;
+
+use crate::backtest::facets::Facets;
+use crate::backtest::figures::{Decision, Example, Figures, Request};
+
+use budget::Budget;
+use report::{ShadowReport, Skipped};
+
+/// Receipts that wait for the thread: more than a group of a busy host has.
+const QUEUE: usize = 4_096;
+/// The receipts that are kept of one candidate's differences: the first ones after a release has become current.
+const KEPT_MAX: u64 = 1_000;
+/// How soon the thread notices the host's end.
+const LOOK: Duration = Duration::from_millis(100);
+/// Millionths of a whole.
+const ALL: u64 = 1_000_000;
+
+/// A candidate of the current release, by its step, the rule that it shadows, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    step: String,
+    rule: String,
+    candidate: String,
+    digest: String,
+    settings: String,
+}
+
+/// What a candidate has done.
+struct Judged {
+    since: u64,
+    release: u64,
+    figures: Figures,
+    skipped: Skipped,
+    kept: u64,
+    budget: Budget,
+}
+
+/// The candidates in the shadow of a running host's rules.
+pub struct Shadows {
+    runtime: Arc<Runtime>,
+    clock: Arc<dyn Clock>,
+    sender: SyncSender<Receipt>,
+    /// Receipts that had no room in the queue.
+    full: AtomicU64,
+    /// Receipts that name people, and are encrypted.
+    encrypted: AtomicU64,
+    /// Whether the host ends.
+    ends: AtomicBool,
+    judged: Mutex<BTreeMap<Key, Judged>>,
+}
+
+impl ReceiptObserver for Shadows {
+    fn committed(&self, receipts: &[Receipt]) {
+        let has_any = self.runtime.current().is_some_and(|now| now.has_shadows());
+        if !has_any {
+            return;
+        }
+        for receipt in receipts {
+            if let Err(TrySendError::Full(_)) = self.sender.try_send(receipt.clone()) {
+                self.full.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Shadows {
+    /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`].
+    ///
+    /// # Errors
+    /// When there is no thread.
+    pub fn start(
+        engine: &Engine,
+        runtime: Arc<Runtime>,
+        clock: Arc<dyn Clock>,
+    ) -> anyhow::Result<Arc<Self>> {
+        let (sender, receiver) = sync_channel(QUEUE);
+        let shadows = Arc::new(Self {
+            runtime,
+            clock,
+            sender,
+            full: AtomicU64::new(0),
+            encrypted: AtomicU64::new(0),
+            ends: AtomicBool::new(false),
+            judged: Mutex::default(),
+        });
+        engine.observe_receipts(shadows.clone());
+        let (own, engine) = (shadows.clone(), engine.clone());
+        let thread: std::io::Result<JoinHandle<()>> = std::thread::Builder::new()
+            .name("shadow".to_owned())
+            .spawn(move || own.follow(&engine, &receiver));
+        thread.context("starting the thread of shadows")?;
+        Ok(shadows)
+    }
+
+    /// Have the thread end soon. It has the engine until then.
+    pub fn stop(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+    }
+
+    /// Judges receipts until the host's end.
+    fn follow(&self, engine: &Engine, receipts: &Receiver<Receipt>) {
+        // Payments go first where the system lets a thread say so.
+        let _ = rustix::process::nice(19);
+        while !self.ends.load(Ordering::Relaxed) {
+            match receipts.recv_timeout(LOOK) {
+                Ok(receipt) => self.judge(engine, &receipt),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// What the candidates of the current release have judged so far.
+    #[must_use]
+    pub fn reports(&self) -> Vec<ShadowReport> {
+        let Some(release) = self.runtime.current() else {
+            return Vec::new();
+        };
+        let now = self.clock.now().0;
+        let for_all = Skipped {
+            queue: self.full.load(Ordering::Relaxed),
+            encrypted: self.encrypted.load(Ordering::Relaxed),
+            ..Skipped::default()
+        };
+        let judged = self.judged.lock();
+        let all = candidates(&release).map(|(step, bound, shadow)| {
+            let key = Key::of(&release, step, bound, shadow);
+            let member = &release.members[shadow.bound.member];
+            let of = judged.get(&key);
+            ShadowReport::of(&key.rule, shadow, member, of.map(|of| (of, now)), for_all)
+        });
+        all.collect()
+    }
+
+    /// Judge a receipt's input by the candidate in the shadow of its rule, if there is one.
+    fn judge(&self, engine: &Engine, receipt: &Receipt) {
+        let Some(release) = self.runtime.current() else {
+            return;
+        };
+        if !release.has_shadows() {
+            return;
+        }
+        // One that is encrypted has another body. It is not judged, because its differences could not be kept.
+        let Ok(filed) = serde_json::from_str::<rules::Receipt>(&receipt.body) else {
+            self.encrypted.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        if filed.shadow.is_some() {
+            return;
+        }
+        let in_force = candidates(&release).find(|(step, bound, _)| {
+            let member = &release.members[bound.member];
+            **step == *filed.step
+                && member.digest == filed.digest
+                && bound.settings_digest == filed.settings_digest
+        });
+        let Some((step, bound, shadow)) = in_force else {
+            return;
+        };
+        let key = Key::of(&release, step, bound, shadow);
+        let mut judged = self.judged.lock();
+        // Candidates that are gone are forgotten when the first receipt of another release comes.
+        if judged.values().any(|of| of.release != release.number) {
+            judged.retain(|known, _| {
+                candidates(&release)
+                    .any(|(step, bound, shadow)| *known == Key::of(&release, step, bound, shadow))
+            });
+            judged
+                .values_mut()
+                .for_each(|of| of.release = release.number);
+        }
+        let of = judged.entry(key).or_insert_with(|| Judged {
+            since: self.clock.now().0,
+            release: release.number,
+            figures: Figures::default(),
+            skipped: Skipped::default(),
+            kept: 0,
+            budget: Budget::new(shadow.cpu),
+        });
+        if !is_chosen(&filed.subject, shadow.share) {
+            of.skipped.share += 1;
+            return;
+        }
+        if !of.budget.has_some() {
+            of.skipped.budget += 1;
+            return;
+        }
+        drop(judged);
+        let begun = budget::thread_cpu();
+        let verdict = verdict(&release, shadow, &filed);
+        let used = budget::thread_cpu().saturating_sub(begun);
+        self.count(
+            engine,
+            &release,
+            (step, bound, shadow),
+            (receipt.id, &filed),
+            verdict,
+            used,
+        );
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a verdict is told with all that it belongs to"
+    )]
+    fn count(
+        &self,
+        engine: &Engine,
+        release: &Release,
+        (step, bound, shadow): (&str, &BoundRule, &BoundShadow),
+        (id, filed): (u64, &rules::Receipt),
+        verdict: Verdict,
+        used: std::time::Duration,
+    ) {
+        let member = &release.members[shadow.bound.member];
+        let rule = &*release.members[bound.member].identity.name;
+        let candidate = &*member.identity.name;
+        let mut judged = self.judged.lock();
+        let Some(of) = judged.get_mut(&Key::of(release, step, bound, shadow)) else {
+            return;
+        };
+        of.budget.use_up(used);
+        let request = Request {
+            example: Example {
+                receipt: id,
+                subject: filed.subject.clone(),
+            },
+            step,
+            facets: verdict.facets,
+        };
+        let (outcome, fuel) = match verdict.judged {
+            Ok(judged) => judged,
+            Err(Unjudged::Misfit(why)) => return of.figures.misfit(&request, &why),
+            Err(Unjudged::Prevented(why)) => {
+                of.skipped.without_verdict += 1;
+                return of.figures.failed(&request, candidate, &why, true);
+            }
+        };
+        of.figures.used_before(step, candidate, filed.fuel);
+        of.figures.used(&request, candidate, fuel);
+        if let Outcome::Failed { reason, .. } = &outcome {
+            of.figures.failed(&request, candidate, reason, false);
+        }
+        // Both have the name of the rule in force: a refusal is the same by whichever of the two.
+        let decision = |outcome: &Outcome| Decision::of(std::iter::once((rule, outcome)));
+        let (before, after) = (decision(&filed.verdict), decision(&outcome));
+        let differs = before != after;
+        of.figures.decided(&request, before, after);
+        if differs && of.kept < KEPT_MAX {
+            of.kept += 1;
+            drop(judged);
+            keep(engine, member, shadow, (id, filed), outcome, fuel);
+        }
+    }
+}
+
+impl Key {
+    fn of(release: &Release, step: &str, bound: &BoundRule, shadow: &BoundShadow) -> Self {
+        let member = &release.members[shadow.bound.member];
+        Self {
+            step: step.to_owned(),
+            rule: release.members[bound.member].identity.name.to_string(),
+            candidate: member.identity.name.to_string(),
+            digest: member.digest.to_string(),
+            settings: shadow.bound.settings_digest.to_string(),
+        }
+    }
+}
+
+/// The candidates of a release: the step, the rule in force, and its shadow.
+fn candidates(release: &Release) -> impl Iterator<Item = (&str, &BoundRule, &BoundShadow)> {
+    let rules = release.steps.iter();
+    let rules = rules.flat_map(|(step, rules)| rules.iter().map(move |bound| (&**step, bound)));
+    rules.filter_map(|(step, bound)| Some((step, bound, bound.shadow.as_deref()?)))
+}
+
+/// Whether a request is among a share of all, in millionths. The same one always is.
+fn is_chosen(subject: &str, share: u32) -> bool {
+    let digest = Digest::of(subject).bytes();
+    let (first, _) = digest.split_at(8);
+    let number = first
+        .iter()
+        .fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    number % ALL < u64::from(share)
+}
+
+/// Why a candidate has no verdict.
+enum Unjudged {
+    Misfit(String),
+    Prevented(String),
+}
+
+/// A candidate's verdict with its fuel, and what the input is about.
+struct Verdict {
+    facets: Facets,
+    judged: Result<(Outcome, u64), Unjudged>,
+}
+
+fn verdict(release: &Release, shadow: &BoundShadow, filed: &rules::Receipt) -> Verdict {
+    let input: Value = serde_json::from_str(filed.input.get()).unwrap_or_default();
+    let facets = Facets::of(&input);
+    let member = &release.members[shadow.bound.member];
+    let judged = member.judge_stored(&shadow.bound, &filed.subject, filed.input.get());
+    let judged = match judged {
+        Err(misfit) => Err(Unjudged::Misfit(misfit.to_string())),
+        Ok(judged) => match judged.outcome {
+            Ok(outcome) => Ok((outcome, judged.fuel)),
+            Err(NoVerdict::Failed(reason)) => {
+                let means = shadow.bound.failing;
+                Ok((Outcome::Failed { reason, means }, judged.fuel))
+            }
+            Err(NoVerdict::Prevented(reason)) => Err(Unjudged::Prevented(reason)),
+        },
+    };
+    Verdict { facets, judged }
+}
+
+/// Keeps a receipt of a candidate's verdict that differs.
+fn keep(
+    engine: &Engine,
+    member: &Member,
+    shadow: &BoundShadow,
+    (id, filed): (u64, &rules::Receipt),
+    outcome: Outcome,
+    fuel: u64,
+) {
+    let said = member.description.as_ref();
+    let receipt = rules::Receipt {
+        rule: member.identity.name.clone(),
+        rule_version: said.map(|said| said.version.clone()).unwrap_or_default(),
+        digest: member.digest,
+        settings_digest: shadow.bound.settings_digest,
+        verdict: outcome,
+        fuel,
+        fuel_limit: member.limits.fuel.unwrap_or_default(),
+        took_us: 0,
+        flagged: false,
+        shadow: Some(InForce {
+            rule: filed.rule.clone(),
+            digest: filed.digest,
+            verdict: filed.verdict.clone(),
+            receipt: id,
+        }),
+        ..filed.clone()
+    };
+    match serde_json::to_string(&receipt) {
+        // The host ends: there is nobody to tell.
+        Ok(body) => drop(engine.keep_receipt(&receipt.subject, body)),
+        Err(error) => tracing::warn!(%error, "a receipt of a shadow cannot be written down"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn share_of_requests_is_chosen_by_what_they_are_about() {
+        for (share, least, most) in [
+            (1_000_000, 10_000, 10_000),
+            (100_000, 850, 1_150),
+            (100, 0, 6),
+        ] {
+            let chosen = (0..10_000)
+                .filter(|n| is_chosen(&format!("order:{n}"), share))
+                .count();
+            assert!((least..=most).contains(&chosen), "{share}: {chosen}");
+        }
+        assert_eq!(is_chosen("order:7", 500_000), is_chosen("order:7", 500_000));
+    }
+}
