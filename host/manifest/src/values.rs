@@ -108,6 +108,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<Name>(),
     Format::of::<OriginPattern>(),
     Format::of::<Period>(),
+    Format::of::<Share>(),
     Format::of::<PublicKeyPem>(),
     Format::of::<Size>(),
 ];

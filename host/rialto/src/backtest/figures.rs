@@ -248,7 +248,7 @@ impl Figures {
     /// Count the fuel of a receipt.
     pub fn used_before(&mut self, step: &str, rule: &str, fuel: u64) {
         let of_rule = self.fuel.entry((step.to_owned(), rule.to_owned()));
-        of_rule.or_default().before.saturating_record(fuel);
+        record(&mut of_rule.or_default().before, fuel);
     }
 
     /// Count a verdict of the candidate, and its fuel.
@@ -256,7 +256,7 @@ impl Figures {
         self.verdicts += 1;
         let of_rule = (request.step.to_owned(), rule.to_owned());
         let of_rule = self.fuel.entry(of_rule).or_default();
-        of_rule.after.saturating_record(fuel);
+        record(&mut of_rule.after, fuel);
         let least = self.dearest.last().map(|least| least.fuel.0);
         if self.dearest.len() < DEAREST || least.is_some_and(|least| fuel >= least) {
             self.dearest.insert(Dear {
@@ -336,6 +336,12 @@ impl Figures {
     }
 }
 
+/// Counts a value. The histogram grows as far as it has to.
+fn record(histogram: &mut Histogram<u64>, value: u64) {
+    let counted = histogram.record(value);
+    debug_assert!(counted.is_ok(), "{value} is not counted: {counted:?}");
+}
+
 /// The reason of failures for which there are too many others.
 const OTHERS: &str = "(other reasons)";
 
@@ -401,6 +407,7 @@ mod tests {
             [&fuel.before, &fuel.after].map(|of| (of.len(), of.value_at_quantile(0.99)))
         };
         assert_eq!(fuel(&parts), fuel(&whole));
+        assert_eq!(fuel(&whole), [(999, 990), (999, 1_980)]);
         let dear: Vec<u64> = whole.dearest.iter().map(|dear| dear.fuel.0).collect();
         assert_eq!(dear[..3], [1_998, 1_996, 1_994]);
         assert_eq!(dear.len(), DEAREST);
