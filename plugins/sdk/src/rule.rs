@@ -1,6 +1,6 @@
 //! A rule as its settings' type and one function for each step (feature `rule`).
 //!
-//! ```ignore
+//! ```text
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! #[serde(rename_all = "camelCase", deny_unknown_fields)]
 //! struct Settings {

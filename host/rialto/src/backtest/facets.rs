@@ -29,7 +29,7 @@ pub struct Money {
 }
 
 /// Where inputs have who pays whom: a transfer, a request for a quote, or an agreement about one.
-const PARTIES: [&str; 3] = ["/transfer", "/request", "/agreement/request"];
+const SIDES: [&str; 3] = ["/transfer", "/request", "/agreement/request"];
 /// Where they have the amount, the one that decides first.
 const AMOUNTS: [&str; 4] = [
     "/transfer/amount",
@@ -43,7 +43,7 @@ impl Facets {
     #[must_use]
     pub fn of(input: &Value) -> Self {
         let name = |member: &str| {
-            let mut found = PARTIES.iter().filter_map(|place| input.pointer(place));
+            let mut found = SIDES.iter().filter_map(|place| input.pointer(place));
             let found = found.find_map(|about| about.get(member)?.as_str());
             found.map(str::to_owned)
         };
