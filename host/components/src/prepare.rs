@@ -88,12 +88,12 @@ impl Runtime {
     ///
     /// # Errors
     /// Why it is no component that this host can run.
-    pub fn shape(&self, component: &ComponentSpec) -> Result<Shape, Problem> {
+    pub fn shape(&self, component: &ComponentSpec) -> Result<Shape, Box<Problem>> {
         let engine = self.engine(component.limits.fuel.is_some());
         let compiled = self
             .cache
             .component(engine, component.digest, &component.bytes);
-        let compiled = compiled.map_err(|error| not_a_component(component, &error))?;
+        let compiled = compiled.map_err(|error| Box::new(not_a_component(component, &error)))?;
         Ok(Shape::of(&compiled, engine))
     }
 

@@ -221,7 +221,7 @@ pub fn own_settings<S: DeserializeOwned>() -> S {
         .unwrap_or_else(|problems| panic!("the settings cannot be used: {problems:?}"))
 }
 
-/// Exports a rule; see [`crate::rule`].
+/// Exports a rule; see [`mod@crate::rule`].
 ///
 /// `validate: path` names a function `fn(&Settings, &mut Problems)` for what the type of the settings does not say.
 #[macro_export]

@@ -85,7 +85,7 @@ impl RuleLimit {
         let file = match ComponentFile::open(path, self.limits())? {
             Ok(file) => file,
             Err(problem) => {
-                show(&[problem]);
+                show(&[*problem]);
                 return Ok(None);
             }
         };

@@ -65,14 +65,14 @@ fn module(said: &str) -> Option<(String, PathBuf)> {
     let lines = said
         .lines()
         .filter_map(|line| serde_json::from_str::<Line>(line).ok());
-    let modules = lines.filter_map(|line| {
+    let mut modules = lines.filter_map(|line| {
         let is_plugin = line.target.kind.iter().any(|kind| kind == "cdylib");
         let mut files = line.filenames.into_iter();
         let module = files.find(|file| file.extension().is_some_and(|end| end == "wasm"))?;
         let is_made = line.reason == "compiler-artifact" && is_plugin;
         is_made.then(|| (line.target.name.replace('_', "-"), module))
     });
-    modules.last()
+    modules.next_back()
 }
 
 #[cfg(test)]

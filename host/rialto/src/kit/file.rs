@@ -44,7 +44,7 @@ impl ComponentFile {
     ///
     /// # Errors
     /// When it cannot be read; within it, why it is no component that this host can run.
-    pub fn open(path: &Path, limits: Limits) -> anyhow::Result<Result<Self, Problem>> {
+    pub fn open(path: &Path, limits: Limits) -> anyhow::Result<Result<Self, Box<Problem>>> {
         let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
         let folder = rialto_files::temporary_folder().context("making a temporary folder")?;
         let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes));

@@ -31,7 +31,7 @@ impl Check {
         let file = match ComponentFile::open(&self.file, self.limits.limits())? {
             Ok(file) => file,
             Err(problem) => {
-                show(&[problem]);
+                show(&[*problem]);
                 return Ok(UNFIT);
             }
         };
