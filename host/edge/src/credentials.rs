@@ -4,8 +4,11 @@
 //! | --- | --- | --- |
 //! | `Authorization` | read here | removed. An open operation gets it if it is HTTP Basic: the component that issues tokens checks passwords itself |
 //! | `X-Rialto-Client-Certificate` | removed | of an open operation, where certificates are needed: the thumbprint of the connection's certificate (`x5t#S256`) |
+//! | `X-Rialto-Client-Address` | removed | of an open operation: the IP address of the connection, so that the component can slow down who guesses |
 //!
 //! An open operation is one that needs no credential: `security: []` in the component's document.
+
+use std::net::IpAddr;
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -15,6 +18,9 @@ use rialto_tokens::{Invalid, Thumbprint};
 /// The header that tells a component the thumbprint of the connection's certificate.
 const CERTIFICATE: HeaderName = HeaderName::from_static("x-rialto-client-certificate");
 
+/// The header that tells a component the address of the connection.
+const ADDRESS: HeaderName = HeaderName::from_static("x-rialto-client-address");
+
 /// The values of `Authorization` of a request. An extension of its head.
 #[derive(Clone)]
 pub(crate) struct Presented(Vec<HeaderValue>);
@@ -23,6 +29,7 @@ impl Presented {
     /// Take the credentials out of a request's head, and keep them as an extension.
     pub fn take(head: &mut Parts) {
         head.headers.remove(CERTIFICATE);
+        head.headers.remove(ADDRESS);
         let values = head.headers.get_all(AUTHORIZATION).iter().cloned();
         let mut values: Vec<HeaderValue> = values.collect();
         head.headers.remove(AUTHORIZATION);
@@ -63,7 +70,7 @@ fn credential<'v>(value: &'v str, scheme: &str) -> Option<&'v str> {
 }
 
 /// Put into the head what the component of an open operation sees of the credentials.
-pub(crate) fn show(head: &mut Parts, certificate: Option<&Thumbprint>) {
+pub(crate) fn show(head: &mut Parts, certificate: Option<&Thumbprint>, address: IpAddr) {
     let presented: Option<&Presented> = head.extensions.get();
     let password = presented.and_then(Presented::password).cloned();
     if let Some(password) = password {
@@ -73,12 +80,16 @@ pub(crate) fn show(head: &mut Parts, certificate: Option<&Thumbprint>) {
     if let Some(Ok(thumbprint)) = thumbprint {
         head.headers.insert(CERTIFICATE, thumbprint);
     }
+    if let Ok(address) = HeaderValue::from_str(&address.to_canonical().to_string()) {
+        head.headers.insert(ADDRESS, address);
+    }
 }
 
 /// Remove from the head what `show` has put there.
 pub(crate) fn hide(head: &mut Parts) {
     head.headers.remove(AUTHORIZATION);
     head.headers.remove(CERTIFICATE);
+    head.headers.remove(ADDRESS);
 }
 
 #[cfg(test)]
@@ -105,6 +116,7 @@ mod tests {
             ("authorization", "Basic YTpi"),
             ("X-RIALTO-Client-Certificate", "forged"),
             ("x-rialto-client-certificate", "forged"),
+            ("x-rialto-client-address", "192.0.2.1"),
             ("accept", "a"),
         ]);
         assert_eq!(head.headers.len(), 1);
@@ -117,7 +129,9 @@ mod tests {
     fn open_operations_see_passwords_and_no_tokens() {
         let shown = |headers: &[(&str, &str)]| {
             let mut head = taken(headers);
-            show(&mut head, Some(&Thumbprint([0; 32])));
+            let address = IpAddr::from([192, 0, 2, 7]);
+            show(&mut head, Some(&Thumbprint([0; 32])), address);
+            assert_eq!(head.headers[ADDRESS], "192.0.2.7");
             let text = |name| {
                 head.headers
                     .get(name)

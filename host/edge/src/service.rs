@@ -358,7 +358,8 @@ impl Service {
         }
         credentials::hide(head);
         if is_open {
-            credentials::show(head, sender.certificate.as_ref());
+            let PeerAddress(address) = PeerAddress::of(&head.extensions);
+            credentials::show(head, sender.certificate.as_ref(), address);
         }
         Ok(sender.caller)
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::bindings::exports::rialto::host::http_handler::{
     Request, RequestHead, Response, Violation, ViolationKind,
 };
-use crate::login::{Wrong, login};
+use crate::login::{From, Wrong, login};
 use crate::settings::Settings;
 use crate::signing;
 use crate::tokens::{self, Issued};
@@ -19,6 +19,10 @@ use crate::world::World;
 const TOKEN: &str = "/oauth2/token";
 /// The header by which the host tells the thumbprint of the connection's certificate.
 const THUMBPRINT: &str = "x-rialto-client-certificate";
+/// The header by which it tells the connection's address.
+const ADDRESS: &str = "x-rialto-client-address";
+/// What who has to wait is told.
+const TOO_MANY: &str = "there were too many wrong secrets from you: wait before the next one";
 
 /// The challenge of a 401.
 const CHALLENGE: &str = "Basic realm=\"applications\", charset=\"UTF-8\"";
@@ -55,7 +59,10 @@ fn basic_auth(world: &mut impl World, settings: &Settings, request: &Request) ->
                 "metadata": { "appId": issued.claims.client_id },
             }),
         ),
-        Err(Failed::Refused(Wrong)) => {
+        Err(Failed::Refused(Wrong::Waits(ms))) => {
+            problem(429, "too-many-attempts", TOO_MANY).with("retry-after", &seconds(ms))
+        }
+        Err(Failed::Refused(Wrong::Unknown)) => {
             let detail = "id and secret do not belong together, or get no token";
             problem(401, "unauthenticated", detail).with("www-authenticate", CHALLENGE)
         }
@@ -100,7 +107,12 @@ fn token(world: &mut impl World, settings: &Settings, request: &Request) -> Resp
                 "expires_in": issued.expires_in,
             }),
         ),
-        Err(Failed::Refused(Wrong)) => {
+        Err(Failed::Refused(Wrong::Waits(ms))) => {
+            // RFC 6749 has no word for it; RFC 6585 has the status.
+            let answer = oauth(429, "temporarily_unavailable", TOO_MANY);
+            answer.with("retry-after", &seconds(ms))
+        }
+        Err(Failed::Refused(Wrong::Unknown)) => {
             let what = "id and secret do not belong together, or get no token";
             oauth(401, "invalid_client", what)
         }
@@ -120,13 +132,21 @@ fn issued(
     request: &Request,
     (id, secret): (&str, &str),
 ) -> Result<Issued, Failed> {
-    let certified = request.caller.as_ref().map(|caller| caller.name.as_str());
-    let application = login(world, id, secret, certified).map_err(Failed::Refused)?;
+    let from = From {
+        certified: request.caller.as_ref().map(|caller| caller.name.as_str()),
+        address: header(request, ADDRESS).unwrap_or_default(),
+    };
+    let application = login(world, id, secret, from).map_err(Failed::Refused)?;
     let thumbprint = header(request, THUMBPRINT);
     tokens::issue(world, settings, &application, thumbprint).map_err(|error| {
         world.alert(&format!("no token can be signed: {error:?}"));
         Failed::NoKey
     })
+}
+
+/// Milliseconds as whole seconds, rounded up.
+fn seconds(ms: u64) -> String {
+    ms.div_ceil(1_000).to_string()
 }
 
 fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
@@ -289,6 +309,7 @@ fn problem(status: u16, kind: &str, detail: &str) -> Response {
         404 => "Not Found",
         405 => "Method Not Allowed",
         413 => "Payload Too Large",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         503 => "Service Unavailable",
         _ => "Internal Server Error",

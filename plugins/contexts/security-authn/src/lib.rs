@@ -7,6 +7,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`api`] | the operations over HTTP, and how each words its refusals |
+//! | [`guesses`] | who guesses secrets is slowed down, and barred for a while |
 //! | [`login`] | an id and a secret are compared; wrong ones are counted, and operators are alerted |
 //! | [`applications`] | applications, and the two operators behind each |
 //! | [`tokens`] | access tokens: made and verified |
@@ -18,6 +19,7 @@
 pub mod api;
 pub mod applications;
 pub mod bindings;
+pub mod guesses;
 pub mod host;
 pub mod login;
 pub mod settings;

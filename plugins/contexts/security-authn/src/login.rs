@@ -1,15 +1,15 @@
 //! Logging in: an id and a secret are compared. Wrong secrets are counted, and the operator is alerted. The audit log has who
 //! was refused, bounded by the host.
 //!
-//! An unknown id, a wrong secret and an application that gets no tokens have one and the same answer. A right secret
-//! always passes: it has 256 random bits, so that guessing is hopeless, and a lock would only let a stranger who knows
-//! an id keep its owner out.
+//! An unknown id, a wrong secret and an application that gets no tokens have one and the same answer. Who sends wrong
+//! ones is slowed down ([`crate::guesses`]); others with the same id are not, so that no stranger keeps an owner out.
 
 use rialto_sdk::auditing::{Audited, Refused};
 use rialto_sdk::documents::Collection;
 use serde::{Deserialize, Serialize};
 
 use crate::applications::{Application, active, hash};
+use crate::guesses::Sender;
 use crate::world::World;
 
 /// Failures since the last success, by application.
@@ -26,12 +26,26 @@ pub(crate) struct Failures {
     pub alert_at: u32,
 }
 
-/// Id or secret are wrong, or the application gets no tokens.
+/// Why nobody is logged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wrong;
+pub enum Wrong {
+    /// Id or secret are wrong, or the application gets no tokens.
+    Unknown,
+    /// The sender has sent too many wrong secrets, and has to wait so many milliseconds. Nothing was compared.
+    Waits(u64),
+}
 
-/// The application of this id and secret. `certified` is the name that the connection's certificate proves: it must be
-/// the application's, and a wrong one is not counted.
+/// Who sends a request: the name that the connection's certificate proves, and its address.
+#[derive(Debug, Clone, Copy)]
+pub struct From<'a> {
+    /// The name.
+    pub certified: Option<&'a str>,
+    /// The address.
+    pub address: &'a str,
+}
+
+/// The application of this id and secret. The name that the connection's certificate proves must be the application's; a
+/// wrong one is not counted for the application.
 ///
 /// # Errors
 /// See [`Wrong`].
@@ -39,15 +53,21 @@ pub fn login(
     world: &mut impl World,
     id: &str,
     secret: &str,
-    certified: Option<&str>,
+    from: From<'_>,
 ) -> Result<Application, Wrong> {
+    let certified = from.certified;
+    let sender = Sender::of(world, certified, from.address, id);
+    if let Some(rest) = sender.waits(world) {
+        return Err(Wrong::Waits(rest));
+    }
     let application = active(world, id);
     let given = hash(world, id, secret);
     let kept = application.as_ref().map(|known| known.secret_hash.clone());
     let is_right = world.same(given.as_bytes(), kept.unwrap_or_default().as_bytes());
     let refused = |world: &mut _, why| {
-        refused(world, certified, id, why);
-        Wrong
+        let known = refused(world, certified, id, why);
+        sender.guessed(world, known);
+        Wrong::Unknown
     };
     let application =
         application.ok_or_else(|| refused(world, "no application that gets tokens"))?;
@@ -61,12 +81,13 @@ pub fn login(
     if FAILURES.within(world).get(id).is_some() {
         FAILURES.within(world).delete(id);
     }
+    sender.succeeded(world);
     Ok(application)
 }
 
 /// Keep who was refused: the name that the certificate proves, or else the application that was named. The id of no
-/// application is a stranger's text: it is not written.
-fn refused(world: &mut impl World, certified: Option<&str>, id: &str, why: &str) {
+/// application is a stranger's text: it is not written. Returns the id of the application, or nothing.
+fn refused<'a>(world: &mut impl World, certified: Option<&str>, id: &'a str, why: &str) -> &'a str {
     let is_known = active(world, id).is_some();
     let named = if is_known { id } else { "" };
     world.refused(&Refused {
@@ -75,6 +96,7 @@ fn refused(world: &mut impl World, certified: Option<&str>, id: &str, why: &str)
         about: &format!("application:{named}"),
         why,
     });
+    named
 }
 
 fn failed(world: &mut impl World, application: &Application) {

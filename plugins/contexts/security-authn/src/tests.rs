@@ -167,13 +167,33 @@ fn body(response: &Response) -> Value {
 }
 
 fn log_in(world: &mut Fake, id: &str, secret: &str) -> (u16, Value) {
+    log_in_from(world, "192.0.2.100", id, secret)
+}
+
+/// From this address.
+fn log_in_from(world: &mut Fake, from: &str, id: &str, secret: &str) -> (u16, Value) {
+    let response = answer_from(world, from, id, secret);
+    (response.status, body(&response))
+}
+
+fn answer_from(world: &mut Fake, from: &str, id: &str, secret: &str) -> Response {
     let asked = request(
         "basicAuth",
-        &[],
+        &[("x-rialto-client-address", from)],
         json!({ "id": id, "secret": secret }).to_string(),
     );
-    let response = api::answer(world, &settings(), &asked);
-    (response.status, body(&response))
+    api::answer(world, &settings(), &asked)
+}
+
+/// The seconds that a sender is told to wait, if it is.
+fn waits(world: &mut Fake, from: &str, id: &str, secret: &str) -> Option<u64> {
+    let response = answer_from(world, from, id, secret);
+    let header = response
+        .headers
+        .iter()
+        .find(|(name, _)| name == "retry-after");
+    assert_eq!(header.is_some(), response.status == 429);
+    Some(header?.1.parse().unwrap())
 }
 
 fn token_of(world: &mut Fake, id: &str, secret: &str) -> String {
@@ -259,8 +279,10 @@ fn wrong_and_unknown_have_the_same_answer() {
 fn wrong_secrets_are_alerted_and_keep_nobody_out() {
     let mut world = world();
     let (id, secret) = active(&mut world);
-    for _ in 0..12 {
-        assert_eq!(log_in(&mut world, &id, "wrong").0, 401);
+    for n in 0..12 {
+        // Each from somewhere else: nobody waits.
+        let from = format!("192.0.2.{n}");
+        assert_eq!(log_in_from(&mut world, &from, &id, "wrong").0, 401);
     }
     let [first, second] = &world.alerts[..] else {
         panic!("{:?}", world.alerts);
@@ -277,6 +299,68 @@ fn wrong_secrets_are_alerted_and_keep_nobody_out() {
         assert_eq!(log_in(&mut world, &id, "wrong").0, 401);
     }
     assert_eq!(world.alerts.len(), 2);
+}
+
+#[test]
+fn who_guesses_waits_longer_and_longer_and_nobody_else_does() {
+    let mut world = world();
+    let (id, secret) = active(&mut world);
+    let (guesser, owner) = ("192.0.2.1", "192.0.2.2");
+    for _ in 0..5 {
+        assert_eq!(log_in_from(&mut world, guesser, &id, "wrong").0, 401);
+    }
+    let mut waited = Vec::new();
+    for _ in 0..11 {
+        assert_eq!(log_in_from(&mut world, guesser, &id, "wrong").0, 401);
+        // The right one is not compared either, and asking does not make the wait longer.
+        let rest = [(); 3].map(|()| waits(&mut world, guesser, &id, &secret));
+        let rest = rest.map(Option::unwrap);
+        assert_eq!(rest, [rest[0]; 3]);
+        waited.push(rest[0]);
+        // Others are let in meanwhile.
+        assert_eq!(log_in_from(&mut world, owner, &id, &secret).0, 200);
+        world.now += rest[0] * 1_000;
+    }
+    assert_eq!(waited, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 3_600]);
+    let barred = world
+        .alerts
+        .iter()
+        .filter(|line| line.contains("it is barred"));
+    let [barred] = barred.collect::<Vec<_>>()[..] else {
+        panic!("{:?}", world.alerts);
+    };
+    assert!(
+        barred.contains("16 wrong secrets from one sender"),
+        "{barred}"
+    );
+    assert!(
+        barred.contains(&id) && !barred.contains(guesser),
+        "{barred}"
+    );
+    assert!(
+        world
+            .audited
+            .iter()
+            .any(|entry| entry.action == "login.barred")
+    );
+    // After that hour it is as if nothing had been.
+    assert_eq!(log_in_from(&mut world, guesser, &id, "wrong").0, 401);
+    assert_eq!(log_in_from(&mut world, guesser, &id, &secret).0, 200);
+}
+
+#[test]
+fn unknown_ids_wait_as_known_ones_do() {
+    let mut world = world();
+    let (known, _) = active(&mut world);
+    let unknown = "00000000-0000-4000-8000-999999999999";
+    for _ in 0..8 {
+        let answers = [&known, unknown].map(|id| log_in_from(&mut world, "192.0.2.9", id, "wrong"));
+        assert_eq!(answers[0], answers[1]);
+    }
+    assert_eq!(
+        log_in_from(&mut world, "192.0.2.9", unknown, "wrong").0,
+        429
+    );
 }
 
 #[test]
@@ -312,6 +396,8 @@ fn certificate_of_another_name_gets_no_token_and_is_not_counted() {
     asked.caller = certified("payeefsp");
     for _ in 0..20 {
         assert_eq!(api::answer(&mut world, &settings(), &asked).status, 401);
+        // Not so often that it would have to wait.
+        world.now += 3_600_000;
     }
     assert!(world.alerts.is_empty());
     asked.caller = certified("payerfsp");
