@@ -60,6 +60,8 @@ pub struct Identity {
     pub outbound: Arc<[String]>,
     /// The limit of its linear memory, in bytes.
     pub memory_bytes_max: usize,
+    /// Whether its log lines are written nowhere: it is a candidate, and decides nothing.
+    pub is_quiet: bool,
     /// The keys whose signatures it may have verified, and the host's own key.
     pub signers: Signers,
     /// The providers of its own keys.

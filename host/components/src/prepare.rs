@@ -191,6 +191,7 @@ fn member(
         lists: spec.lists.clone(),
         outbound: c.grants.outbound.clone().into(),
         memory_bytes_max: c.limits.memory_bytes,
+        is_quiet: false,
         signers: own.signers.clone(),
         keys: own.keys.clone(),
         tls: own.tls.clone(),
@@ -517,6 +518,7 @@ impl<'a> Binding<'a> {
         };
         let identity = Arc::new(Identity {
             settings: self.settings.clone(),
+            is_quiet: self.part == Part::Shadow,
             ..(*member.identity).clone()
         });
         let mut problems = undeclared_codes(self.spec, self.nth, &self.part, member);

@@ -9,6 +9,7 @@ pub mod figures;
 pub mod report;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -17,7 +18,7 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_components::rules::{self, Outcome};
 use rialto_components::{Digest, Release};
-use rialto_engine::store::Receipt;
+use rialto_engine::store::{Receipt, StoreError};
 use rialto_store_sqlite::ReceiptReader;
 use rialto_store_sqlite::retention::RetentionError;
 use serde_json::Value;
@@ -27,7 +28,7 @@ use self::figures::{Decision, Example, Figures, Request};
 use crate::personal_data::{OpenedReceipt, Reader};
 
 /// The receipts at the end of a batch whose requests may have further ones, because turns run side by side.
-const HELD: usize = 1_024;
+const HELD: usize = 8_192;
 /// The batches that wait for a thread.
 const BATCHES: usize = 4;
 
@@ -75,8 +76,8 @@ pub fn run(
     (threads, progress): (usize, &Progress),
 ) -> anyhow::Result<Figures> {
     let (batches, taken) = sync_channel::<Vec<Receipt>>(BATCHES);
-    let taken = Mutex::new(taken);
-    let judge = || {
+    let taken = Arc::new(Mutex::new(taken));
+    let judge = |taken: Arc<Mutex<Receiver<Vec<Receipt>>>>| {
         let mut figures = Figures::default();
         while let Some(batch) = next(&taken) {
             let before = figures.verdicts;
@@ -87,7 +88,13 @@ pub fn run(
         figures
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(judge)).collect();
+        let threads = (0..threads.max(1)).map(|_| {
+            let taken = taken.clone();
+            scope.spawn(move || judge(taken))
+        });
+        let threads: Vec<_> = threads.collect();
+        // Only the threads have it now: when all of them have panicked, sending fails.
+        drop(taken);
         let read = read(receipts, &batches, progress);
         drop(batches);
         let mut sum = Figures::default();
@@ -116,9 +123,11 @@ fn read(
             progress.at.store(last.at.0, Ordering::Relaxed);
         }
         waiting.extend(page);
-        // No thread is there any more only if one has panicked, which its join tells.
-        let _ = batches.send(complete(&mut waiting));
-        Ok(())
+        let sent = batches.send(complete(&mut waiting));
+        // Their joins tell more.
+        sent.map_err(|_| {
+            RetentionError::Store(StoreError::Failed("no thread judges any more".into()))
+        })
     })?;
     let _ = batches.send(waiting);
     Ok(())
@@ -254,22 +263,22 @@ mod tests {
 
     #[test]
     fn requests_are_complete_before_they_are_judged() {
-        // Two receipts of each request, 700 receipts apart.
+        // Two receipts of each request, 7,000 receipts apart.
         let of = |id: u64| Receipt {
             id,
-            subject: format!("order:{}", id % 700).into(),
+            subject: format!("order:{}", id % 7_000).into(),
             at: Timestamp(0),
             body: "".into(),
         };
         let mut waiting = Vec::new();
         let mut batches: Vec<Vec<Receipt>> = Vec::new();
         for page in 0..10 {
-            waiting.extend((page * 140..(page + 1) * 140).map(of));
+            waiting.extend((page * 1_400..(page + 1) * 1_400).map(of));
             batches.push(complete(&mut waiting));
         }
         batches.push(waiting);
         let count: usize = batches.iter().map(Vec::len).sum();
-        assert_eq!(count, 1_400);
+        assert_eq!(count, 14_000);
         for batch in batches {
             let subjects: HashSet<_> = batch.iter().map(|one| one.subject.clone()).collect();
             assert_eq!(batch.len(), 2 * subjects.len());

@@ -265,7 +265,7 @@ impl Host {
             Offering::of(operator, start.scheme)?,
             clock.clone(),
         );
-        let shadows = Shadows::start(&engine, runtime.clone(), clock.clone())?;
+        let shadows = Shadows::new(runtime.clone(), clock.clone());
         let signed = Arc::new(Signed::default());
         metrics.add_collector(Box::new(SignedCollector(signed.clone())));
         let audit = Audit::new(store.clone(), engine.clone(), clock.clone());
@@ -367,6 +367,8 @@ impl Host {
         let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
         // It need not survive a power cut, but a reader must find it complete.
         rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
+        // The last step: the thread keeps the engine alive until the host is stopped.
+        host.shared.shadows.start(&host.shared.engine)?;
         Ok(host)
     }
 

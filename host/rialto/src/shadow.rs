@@ -3,7 +3,7 @@
 //! The committer hands receipts that are on disk to a bounded queue, and never waits. One thread judges their inputs again
 //! by the candidate of the release that is current, within the candidate's share of one processor, and counts the
 //! differences. Of some differences it keeps a receipt, marked as one of a shadow. What there is no room or no processor
-//! time for is left out and counted. Nothing of this outlives the host but these receipts: `rialto release backtest` can
+//! time for is left out and counted. A candidate with which the host's own code panics is switched off. Nothing of this outlives the host but these receipts: `rialto release backtest` can
 //! judge all requests later.
 
 mod budget;
@@ -20,9 +20,9 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_components::release::{BoundRule, BoundShadow};
 use rialto_components::rules::{self, InForce, NoVerdict, Outcome};
-use rialto_components::{Digest, Member, Release, Runtime};
+use rialto_components::{Digest, Release, Runtime};
 use rialto_engine::store::Receipt;
-use rialto_engine::{Clock, Engine, ReceiptObserver};
+use rialto_engine::{Clock, Engine, ReceiptObserver, fatal};
 use serde_json::Value;
 
 use crate::backtest::facets::Facets;
@@ -37,6 +37,8 @@ const QUEUE: usize = 4_096;
 const KEPT_MAX: u64 = 1_000;
 /// How soon the thread notices the host's end.
 const LOOK: Duration = Duration::from_millis(100);
+/// The most groups of differing outcomes of one candidate. Further ones are counted in one.
+const GROUPS_MAX: usize = 2_000;
 /// Millionths of a whole.
 const ALL: u64 = 1_000_000;
 
@@ -45,9 +47,9 @@ const ALL: u64 = 1_000_000;
 struct Key {
     step: String,
     rule: String,
+    in_force: [Digest; 2],
     candidate: String,
-    digest: String,
-    settings: String,
+    judging: [Digest; 2],
 }
 
 /// What a candidate has done.
@@ -58,6 +60,8 @@ struct Judged {
     skipped: Skipped,
     kept: u64,
     budget: Budget,
+    /// Whether the host's own code has panicked with it: it judges no more.
+    is_off: bool,
 }
 
 /// The candidates in the shadow of a running host's rules.
@@ -71,6 +75,9 @@ pub struct Shadows {
     encrypted: AtomicU64,
     /// Whether the host ends.
     ends: AtomicBool,
+    /// What the thread takes receipts from, until it is started; then the thread.
+    receiver: Mutex<Option<Receiver<Receipt>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     judged: Mutex<BTreeMap<Key, Judged>>,
 }
 
@@ -89,43 +96,53 @@ impl ReceiptObserver for Shadows {
 }
 
 impl Shadows {
-    /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`].
-    ///
-    /// # Errors
-    /// When there is no thread.
-    pub fn start(
-        engine: &Engine,
-        runtime: Arc<Runtime>,
-        clock: Arc<dyn Clock>,
-    ) -> anyhow::Result<Arc<Self>> {
+    /// The candidates of the releases of a runtime. Nothing is judged before [`Self::start`].
+    #[must_use]
+    pub fn new(runtime: Arc<Runtime>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let (sender, receiver) = sync_channel(QUEUE);
-        let shadows = Arc::new(Self {
+        Arc::new(Self {
             runtime,
             clock,
             sender,
             full: AtomicU64::new(0),
             encrypted: AtomicU64::new(0),
             ends: AtomicBool::new(false),
+            receiver: Mutex::new(Some(receiver)),
+            thread: Mutex::default(),
             judged: Mutex::default(),
-        });
-        engine.observe_receipts(shadows.clone());
-        let (own, engine) = (shadows.clone(), engine.clone());
-        let thread: std::io::Result<JoinHandle<()>> = std::thread::Builder::new()
-            .name("shadow".to_owned())
-            .spawn(move || own.follow(&engine, &receiver));
-        thread.context("starting the thread of shadows")?;
-        Ok(shadows)
+        })
     }
 
-    /// Have the thread end soon. It has the engine until then.
+    /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`]. Only the first call has
+    /// an effect.
+    ///
+    /// # Errors
+    /// When there is no thread.
+    pub fn start(self: &Arc<Self>, engine: &Engine) -> anyhow::Result<()> {
+        let Some(receiver) = self.receiver.lock().take() else {
+            return Ok(());
+        };
+        let (own, its_engine) = (self.clone(), engine.clone());
+        let thread = std::thread::Builder::new()
+            .name("shadow".to_owned())
+            .spawn(move || own.follow(&its_engine, &receiver));
+        *self.thread.lock() = Some(thread.context("starting the thread of shadows")?);
+        engine.observe_receipts(self.clone());
+        Ok(())
+    }
+
+    /// Have the thread end, and wait for it. It has the engine until then.
     pub fn stop(&self) {
         self.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.lock().take() {
+            // It contains panics of what it runs; its own would have ended the process.
+            let _ = thread.join();
+        }
     }
 
     /// Judges receipts until the host's end.
     fn follow(&self, engine: &Engine, receipts: &Receiver<Receipt>) {
-        // Payments go first where the system lets a thread say so.
-        let _ = rustix::process::nice(19);
+        // At the usual priority: it takes locks that payments take too. What bounds it is each candidate's share.
         while !self.ends.load(Ordering::Relaxed) {
             match receipts.recv_timeout(LOOK) {
                 Ok(receipt) => self.judge(engine, &receipt),
@@ -147,12 +164,23 @@ impl Shadows {
             encrypted: self.encrypted.load(Ordering::Relaxed),
             ..Skipped::default()
         };
-        let judged = self.judged.lock();
-        let all = candidates(&release).map(|(step, bound, shadow)| {
-            let key = Key::of(&release, step, bound, shadow);
+        // Copied under the lock, and added up without it: the thread that judges needs the lock.
+        let all: Vec<_> = candidates(&release)
+            .map(|(step, bound, shadow)| {
+                let key = Key::of(&release, step, bound, shadow);
+                let copied = self.judged.lock().get(&key).map(Judged::told);
+                (key, shadow, copied)
+            })
+            .collect();
+        let all = all.into_iter().map(|(key, shadow, told)| {
             let member = &release.members[shadow.bound.member];
-            let of = judged.get(&key);
-            ShadowReport::of(&key.rule, shadow, member, of.map(|of| (of, now)), for_all)
+            ShadowReport::of(
+                &key.rule,
+                shadow,
+                member,
+                told.map(|told| (told, now)),
+                for_all,
+            )
         });
         all.collect()
     }
@@ -162,7 +190,14 @@ impl Shadows {
         let Some(release) = self.runtime.current() else {
             return;
         };
-        if !release.has_shadows() {
+        let begun = budget::thread_cpu();
+        // Most receipts are of other rules, and need not be read. An encrypted one says of no rule that it is its own.
+        let is_encrypted = receipt.body.starts_with("{\"sealed\":");
+        let names_one = candidates(&release).any(|(_, bound, _)| {
+            let digest = release.members[bound.member].digest.to_string();
+            receipt.body.contains(&digest)
+        });
+        if !names_one && !is_encrypted {
             return;
         }
         // One that is encrypted has another body. It is not judged, because its differences could not be kept.
@@ -197,13 +232,19 @@ impl Shadows {
         let of = judged.entry(key).or_insert_with(|| Judged {
             since: self.clock.now().0,
             release: release.number,
-            figures: Figures::default(),
+            figures: Figures::with_groups(GROUPS_MAX),
             skipped: Skipped::default(),
             kept: 0,
             budget: Budget::new(shadow.cpu),
+            is_off: false,
         });
+        of.budget.set_share(shadow.cpu);
         if !is_chosen(&filed.subject, shadow.share) {
             of.skipped.share += 1;
+            return;
+        }
+        if of.is_off {
+            of.skipped.without_verdict += 1;
             return;
         }
         if !of.budget.has_some() {
@@ -211,8 +252,11 @@ impl Shadows {
             return;
         }
         drop(judged);
-        let begun = budget::thread_cpu();
-        let verdict = verdict(&release, shadow, &filed);
+        let judging = fatal::contained(|| verdict(&release, shadow, &filed));
+        let verdict = judging.unwrap_or_else(|panic| Verdict {
+            facets: Facets::default(),
+            judged: Err(Unjudged::Panicked(panic.to_string())),
+        });
         let used = budget::thread_cpu().saturating_sub(begun);
         self.count(
             engine,
@@ -260,6 +304,17 @@ impl Shadows {
                 of.skipped.without_verdict += 1;
                 return of.figures.failed(&request, candidate, &why, true);
             }
+            Err(Unjudged::Panicked(why)) => {
+                of.is_off = true;
+                of.skipped.without_verdict += 1;
+                tracing::error!(
+                    step,
+                    candidate,
+                    "the host panicked with a candidate in the shadow of a rule, which is off until the next start: {why}"
+                );
+                let why = format!("the host panicked, and the candidate is off: {why}");
+                return of.figures.failed(&request, candidate, &why, true);
+            }
         };
         of.figures.used_before(step, candidate, filed.fuel);
         of.figures.used(&request, candidate, fuel);
@@ -269,25 +324,26 @@ impl Shadows {
         // Both have the name of the rule in force: a refusal is the same by whichever of the two.
         let decision = |outcome: &Outcome| Decision::of(std::iter::once((rule, outcome)));
         let (before, after) = (decision(&filed.verdict), decision(&outcome));
-        let differs = before != after;
+        let differs = !before.tells_the_same(&after);
         of.figures.decided(&request, before, after);
         if differs && of.kept < KEPT_MAX {
             of.kept += 1;
             drop(judged);
-            keep(engine, member, shadow, (id, filed), outcome, fuel);
+            keep(engine, release, shadow, (id, filed), outcome, fuel);
         }
     }
 }
 
 impl Key {
     fn of(release: &Release, step: &str, bound: &BoundRule, shadow: &BoundShadow) -> Self {
-        let member = &release.members[shadow.bound.member];
+        let member = &release.members[bound.member];
+        let candidate = &release.members[shadow.bound.member];
         Self {
             step: step.to_owned(),
-            rule: release.members[bound.member].identity.name.to_string(),
-            candidate: member.identity.name.to_string(),
-            digest: member.digest.to_string(),
-            settings: shadow.bound.settings_digest.to_string(),
+            rule: member.identity.name.to_string(),
+            in_force: [member.digest, bound.settings_digest],
+            candidate: candidate.identity.name.to_string(),
+            judging: [candidate.digest, shadow.bound.settings_digest],
         }
     }
 }
@@ -313,6 +369,27 @@ fn is_chosen(subject: &str, share: u32) -> bool {
 enum Unjudged {
     Misfit(String),
     Prevented(String),
+    Panicked(String),
+}
+
+impl Judged {
+    /// What is told of it.
+    fn told(&self) -> Told {
+        Told {
+            since: self.since,
+            figures: self.figures.clone(),
+            skipped: self.skipped,
+            kept: self.kept,
+        }
+    }
+}
+
+/// What is told of a candidate.
+struct Told {
+    since: u64,
+    figures: Figures,
+    skipped: Skipped,
+    kept: u64,
 }
 
 /// A candidate's verdict with its fuel, and what the input is about.
@@ -343,18 +420,21 @@ fn verdict(release: &Release, shadow: &BoundShadow, filed: &rules::Receipt) -> V
 /// Keeps a receipt of a candidate's verdict that differs.
 fn keep(
     engine: &Engine,
-    member: &Member,
+    release: &Release,
     shadow: &BoundShadow,
     (id, filed): (u64, &rules::Receipt),
     outcome: Outcome,
     fuel: u64,
 ) {
+    let member = &release.members[shadow.bound.member];
     let said = member.description.as_ref();
     let receipt = rules::Receipt {
         rule: member.identity.name.clone(),
         rule_version: said.map(|said| said.version.clone()).unwrap_or_default(),
         digest: member.digest,
         settings_digest: shadow.bound.settings_digest,
+        // Which has the candidate; the verdict in force may be of the one before.
+        release: release.number,
         verdict: outcome,
         fuel,
         fuel_limit: member.limits.fuel.unwrap_or_default(),

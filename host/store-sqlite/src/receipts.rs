@@ -4,12 +4,13 @@
 //! grow. Receipts never change, but the host may move them into archives meanwhile: each page's transaction looks for new
 //! archives, and what the reading has not come to yet is read from there.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use rialto_archive::ArchiveError;
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Receipt, StoreError};
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
@@ -20,9 +21,11 @@ use crate::{failed, journal};
 
 /// How many receipts a page has at most.
 pub const PAGE: usize = 2_048;
-/// How much later than receipts behind it one may be, in milliseconds: clocks are set back, and concurrent turns get
-/// their ids in another order than their instants.
-const CLOCK_MARGIN_MS: u64 = 60 * 60 * 1_000;
+/// How far a host's clock may have been wrong, in milliseconds: a day. Receipts that a worse clock has dated may be
+/// missed, if others with right instants are before or behind them.
+const CLOCK_MARGIN_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How far ids may come in another order than their turns are committed: a slow turn has taken its ids before others.
+const SLOW_IDS: i64 = 65_536;
 
 /// The receipts of a store from one instant to another.
 pub struct ReceiptReader {
@@ -90,9 +93,11 @@ impl ReceiptReader {
         let mut known: HashSet<String> = HashSet::new();
         // Receipts that were read from an archive while the tables had them too.
         let mut moved: HashSet<u64> = HashSet::new();
+        // The ids that were read last from the tables.
+        let mut recent: BTreeSet<i64> = BTreeSet::new();
         let mut has_begun = false;
         loop {
-            let read = self.read(after).map_err(store)?;
+            let read = self.read(after, &recent).map_err(store)?;
             let mut is_new = false;
             for archive in read.archives {
                 if !known.insert(archive.file.clone()) {
@@ -111,7 +116,11 @@ impl ReceiptReader {
             let Some(last) = read.page.last() else {
                 return Ok(());
             };
-            after = signed(last.id).map_err(store)?;
+            after = signed(last.id).map_err(store)?.max(after);
+            for one in &read.page {
+                recent.insert(signed(one.id).map_err(store)?);
+            }
+            recent = recent.split_off(&after.saturating_sub(SLOW_IDS));
             let is_past = read
                 .page
                 .iter()
@@ -140,11 +149,12 @@ impl ReceiptReader {
         let since = signed(self.since.0.saturating_sub(CLOCK_MARGIN_MS))?;
         let connection = &mut self.connection;
         self.runtime.block_on(async {
-            let ends: (Option<i64>, Option<i64>) =
-                sqlx::query_as("SELECT min(id), max(id) FROM receipts")
-                    .fetch_one(&mut *connection)
-                    .await
-                    .map_err(failed)?;
+            let ends: (Option<i64>, Option<i64>) = sqlx::query_as(
+                "SELECT (SELECT min(id) FROM receipts), (SELECT max(id) FROM receipts)",
+            )
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed)?;
             let (Some(mut low), Some(mut high)) = ends else {
                 return Ok(-1);
             };
@@ -168,11 +178,11 @@ impl ReceiptReader {
     }
 
     /// A page behind an id, and the archives of that moment. When the tables end, the journal's receipts follow.
-    fn read(&mut self, after: i64) -> Result<Read, StoreError> {
+    fn read(&mut self, after: i64, recent: &BTreeSet<i64>) -> Result<Read, StoreError> {
         let connection = &mut self.connection;
         self.runtime.block_on(async {
             connection.execute("BEGIN DEFERRED").await.map_err(failed)?;
-            let read = page(connection, after).await;
+            let read = page(connection, after, recent).await;
             connection.execute("ROLLBACK").await.map_err(failed)?;
             read
         })
@@ -251,7 +261,12 @@ fn wrong(archive: &Archive, path: &Path) -> Option<String> {
     }
 }
 
-async fn page(connection: &mut SqliteConnection, after: i64) -> Result<Read, StoreError> {
+/// The next receipts of the tables. At their end, those follow that have come to the tables late, and the journal's.
+async fn page(
+    connection: &mut SqliteConnection,
+    after: i64,
+    recent: &BTreeSet<i64>,
+) -> Result<Read, StoreError> {
     let mut archives = retention::archives(connection).await?;
     archives.retain(|archive| archive.class == Class::Receipts);
     let rows =
@@ -261,23 +276,19 @@ async fn page(connection: &mut SqliteConnection, after: i64) -> Result<Read, Sto
             .fetch_all(&mut *connection)
             .await
             .map_err(failed)?;
-    let mut page = Vec::with_capacity(rows.len());
-    for row in &rows {
-        page.push(Receipt {
-            id: unsigned(row.try_get(0).map_err(failed)?)?,
-            subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),
-            at: Timestamp(unsigned(row.try_get(2).map_err(failed)?)?),
-            body: row.try_get::<&str, _>(3).map_err(failed)?.into(),
-        });
-    }
+    let mut page = rows.iter().map(receipt).collect::<Result<Vec<_>, _>>()?;
     let is_last = page.len() < PAGE;
     if is_last {
-        // A flush under way has put some of them into the tables already.
+        page.extend(late(connection, after, recent).await?);
         let known: HashSet<u64> = page.iter().map(|one| one.id).collect();
+        let is_new = |one: &&journal::Verdict| {
+            let id = i64::try_from(one.id).unwrap_or(i64::MAX);
+            let is_read = known.contains(&one.id) || recent.contains(&id);
+            id > after.saturating_sub(SLOW_IDS) && !is_read
+        };
+        // A flush under way has put some of them into the tables already.
         for (entry, _) in journal::read(connection).await? {
-            let receipts = entry.receipts.iter().filter(|one| {
-                i64::try_from(one.id).is_ok_and(|id| id > after) && !known.contains(&one.id)
-            });
+            let receipts = entry.receipts.iter().filter(is_new);
             page.extend(receipts.map(journal::Verdict::receipt));
         }
         page.sort_by_key(|one| one.id);
@@ -286,5 +297,42 @@ async fn page(connection: &mut SqliteConnection, after: i64) -> Result<Read, Sto
         archives,
         page,
         is_last,
+    })
+}
+
+/// Receipts with ids up to one that were flushed after their page was read.
+async fn late(
+    connection: &mut SqliteConnection,
+    after: i64,
+    recent: &BTreeSet<i64>,
+) -> Result<Vec<Receipt>, StoreError> {
+    // Before the first page there is nothing to be late for.
+    let Some(first) = recent.first() else {
+        return Ok(Vec::new());
+    };
+    let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM receipts WHERE id > ? AND id <= ?")
+        .bind(*first)
+        .bind(after)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let mut late = Vec::new();
+    for id in ids.iter().filter(|id| !recent.contains(id)) {
+        let row = sqlx::query("SELECT id, subject, at, body FROM receipts WHERE id = ?")
+            .bind(id)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed)?;
+        late.push(receipt(&row)?);
+    }
+    Ok(late)
+}
+
+fn receipt(row: &SqliteRow) -> Result<Receipt, StoreError> {
+    Ok(Receipt {
+        id: unsigned(row.try_get(0).map_err(failed)?)?,
+        subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),
+        at: Timestamp(unsigned(row.try_get(2).map_err(failed)?)?),
+        body: row.try_get::<&str, _>(3).map_err(failed)?.into(),
     })
 }

@@ -18,7 +18,7 @@ impl Host for Guest {
         if matches!(level, Level::Error) {
             self.last_error = Some(cut(&message, LINE_BYTES_MAX).to_owned());
         }
-        if !is_wanted(level) || !self.may_log() {
+        if self.identity.is_quiet || !is_wanted(level) || !self.may_log() {
             return Ok(());
         }
         let component = &*self.identity.name;
@@ -38,7 +38,8 @@ impl Host for Guest {
     }
 
     fn forward(&mut self, line: ForeignLine) -> wasmtime::Result<()> {
-        if matches!(line.level, Level::Trace | Level::Debug) || !self.may_log() {
+        let is_quiet = self.identity.is_quiet;
+        if is_quiet || matches!(line.level, Level::Trace | Level::Debug) || !self.may_log() {
             return Ok(());
         }
         let forwarded_by = &*self.identity.name;

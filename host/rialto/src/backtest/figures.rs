@@ -43,6 +43,16 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// Whether the sender is told the same by both: which rule refuses makes no difference.
+    #[must_use]
+    pub fn tells_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Allow, Self::Allow) | (Self::Failed { .. }, Self::Failed { .. }) => true,
+            (Self::Refuse { code, .. }, Self::Refuse { code: other, .. }) => code == other,
+            _ => false,
+        }
+    }
+
     /// That of a step whose rules have given these outcomes in this order.
     pub fn of<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>) -> Self {
         for (rule, outcome) in outcomes {
@@ -186,8 +196,10 @@ pub struct Dear {
 }
 
 /// The figures of a backtest.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Figures {
+    /// The most groups of differing outcomes.
+    groups_max: usize,
     /// Requests that were judged again.
     pub requests: u64,
     /// Verdicts of the candidate's rules about them.
@@ -220,11 +232,35 @@ pub struct Request<'a> {
     pub facets: Facets,
 }
 
+impl Default for Figures {
+    fn default() -> Self {
+        Self::with_groups(GROUPS_MAX)
+    }
+}
+
 impl Figures {
+    /// None yet, with so many groups at most.
+    #[must_use]
+    pub fn with_groups(groups_max: usize) -> Self {
+        Self {
+            groups_max,
+            requests: 0,
+            verdicts: 0,
+            groups: BTreeMap::new(),
+            ungrouped: Counted::default(),
+            failures: BTreeMap::new(),
+            misfits: BTreeMap::new(),
+            sealed: 0,
+            unreadable: 0,
+            fuel: BTreeMap::new(),
+            dearest: BTreeSet::new(),
+        }
+    }
+
     /// Count a request's decisions.
     pub fn decided(&mut self, request: &Request<'_>, before: Decision, after: Decision) {
         self.requests += 1;
-        if before == after {
+        if before.tells_the_same(&after) {
             return;
         }
         let amount = request.facets.amount.as_ref();
@@ -237,7 +273,7 @@ impl Figures {
             currency: amount.map(|amount| amount.currency.clone()),
             digits: amount.map(Money::band),
         };
-        let counted = if self.groups.len() < GROUPS_MAX || self.groups.contains_key(&key) {
+        let counted = if self.groups.len() < self.groups_max || self.groups.contains_key(&key) {
             self.groups.entry(key).or_default()
         } else {
             &mut self.ungrouped
@@ -304,7 +340,7 @@ impl Figures {
         key
     }
 
-    /// Add the figures of another thread.
+    /// Add the figures of another thread. Beyond the bounds, the groups that come last in their order are counted in one.
     pub fn merge(&mut self, other: Self) {
         self.requests += other.requests;
         self.verdicts += other.verdicts;
@@ -327,6 +363,11 @@ impl Figures {
         }
         self.dearest.extend(other.dearest);
         self.cut();
+        while self.groups.len() > self.groups_max
+            && let Some((_, counted)) = self.groups.pop_last()
+        {
+            self.ungrouped.merge(counted);
+        }
     }
 
     fn cut(&mut self) {
@@ -426,6 +467,24 @@ mod tests {
     }
 
     #[test]
+    fn who_refuses_makes_no_difference_to_the_sender() {
+        let by = |rule: &str, code: &str| Decision::Refuse {
+            rule: rule.to_owned(),
+            code: code.to_owned(),
+        };
+        let failed = |rule: &str| Decision::Failed {
+            rule: rule.to_owned(),
+        };
+        assert!(by("a", "4200").tells_the_same(&by("b", "4200")));
+        assert!(!by("a", "4200").tells_the_same(&by("a", "4100")));
+        assert!(failed("a").tells_the_same(&failed("b")));
+        for other in [by("a", "2001"), failed("a")] {
+            assert!(!Decision::Allow.tells_the_same(&other));
+        }
+        assert!(!failed("a").tells_the_same(&by("a", "2001")));
+    }
+
+    #[test]
     fn there_is_a_bound_for_groups() {
         let mut many = Figures::default();
         for n in 0..GROUPS_MAX as u64 + 10 {
@@ -436,5 +495,15 @@ mod tests {
         assert_eq!(many.groups.len(), GROUPS_MAX);
         assert_eq!(many.ungrouped.requests, 10);
         assert_eq!(many.ungrouped.examples.len(), EXAMPLES);
+        // Also when two threads' are added.
+        let mut other = Figures::default();
+        let mut one = request(7);
+        one.facets.payer = Some("somebody".to_owned());
+        other.decided(&one, Decision::Allow, refuse());
+        other.merge(many);
+        assert_eq!(
+            (other.groups.len(), other.ungrouped.requests),
+            (GROUPS_MAX, 11)
+        );
     }
 }

@@ -419,6 +419,15 @@ impl Report {
         }
     }
 
+    /// How many requests have no decision of the candidate, and receipts that could not be read.
+    #[must_use]
+    pub fn unjudged(&self) -> u64 {
+        let failures = self.failures.iter().filter(|one| one.has_no_verdict);
+        let requests = failures.map(|one| one.sum.requests);
+        let misfits = self.misfits.iter().map(|one| one.sum.requests);
+        requests.chain(misfits).sum::<u64>() + self.unread.sealed + self.unread.unreadable
+    }
+
     /// The bytes of its file.
     ///
     /// # Errors

@@ -67,8 +67,16 @@ impl Backtest {
                 words::instant(self.since)
             );
         }
-        if let Some(file) = self.out.as_ref().filter(|file| file.exists()) {
-            bail!("{} exists: name a new file", file.display());
+        if let Some(file) = &self.out {
+            let folder = file
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            if file.exists() {
+                bail!("{} exists: name a new file", file.display());
+            }
+            if folder.is_some_and(|folder| !folder.is_dir()) {
+                bail!("there is no folder for {}: make it first", file.display());
+            }
         }
         let Some(manifest) = load(&self.scheme)? else {
             return Ok(2);
@@ -131,15 +139,18 @@ impl Backtest {
     fn tell(&self, report: &Report, took: Duration) -> anyhow::Result<u8> {
         let bytes = report.bytes()?;
         let digest = Digest::of(&bytes);
-        if let Some(file) = &self.out {
-            rialto_files::make_once(file, &[&bytes])?;
-        }
         if self.json {
             out::json(report)?;
         } else {
             out::text(words::backtest(report, took, words::colours()))?;
         }
         if let Some(file) = &self.out {
+            if !rialto_files::make_once(file, &[&bytes])? {
+                bail!(
+                    "{} was made by somebody else meanwhile: the report was not written",
+                    file.display()
+                );
+            }
             out::note(format_args!("{} has the report: {digest}", file.display()));
         }
         Ok(0)

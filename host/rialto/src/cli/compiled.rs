@@ -24,6 +24,15 @@ pub(super) fn open(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
             }
         }
     }
+    let (cache, folder) = temporary()?;
+    Ok((cache, Some(folder)))
+}
+
+/// Compiled components in a temporary folder, which is removed with the value beside it.
+///
+/// # Errors
+/// When it cannot be made.
+pub(super) fn temporary() -> anyhow::Result<(Cache, TempDir)> {
     // The name is random: native code is loaded from this folder.
     let folder = tempfile::Builder::new()
         .prefix("rialto-check-")
@@ -32,5 +41,5 @@ pub(super) fn open(store: &Path) -> anyhow::Result<(Cache, Option<TempDir>)> {
         .context("making a folder for compiled components")?;
     let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes))
         .context("making a folder for compiled components")?;
-    Ok((cache, Some(folder)))
+    Ok((cache, folder))
 }

@@ -15,7 +15,7 @@ use crate::spec;
 pub(super) struct Rules {
     pub release: Release,
     _runtime: Runtime,
-    _compiled: Option<TempDir>,
+    _compiled: TempDir,
 }
 
 /// Prepares the rules of a scheme, for so many verdicts at a time.
@@ -26,7 +26,7 @@ pub(super) fn prepare(
     manifest: &Manifest,
     threads: usize,
 ) -> anyhow::Result<Result<Rules, Diagnostics>> {
-    let (cache, folder) = compiled::open(&manifest.store_path())?;
+    let (cache, folder) = compiled::temporary()?;
     let ceilings = &manifest.operator().ceilings;
     let pool = PoolSize {
         // One more of each: a release is instantiated while it is prepared.

@@ -87,10 +87,10 @@ pub fn fuzz(
             } else {
                 cross(&mut one.input, drawn, &mut choices);
             }
-            tried.inputs += 1;
             let judged = rule.judge(&one.step, &one.settings(), one.subject(), &one.input);
             let how = match judged {
                 Ok(judged) => {
+                    tried.inputs += 1;
                     tried.fuel_max = tried.fuel_max.max(judged.fuel);
                     match judged.outcome {
                         Outcome::Failed { reason, .. } => Some(reason),

@@ -27,6 +27,14 @@ impl Budget {
         }
     }
 
+    /// Give it another share, if it has another one now. What was used beyond the old one stays owed.
+    pub fn set_share(&mut self, share: u32) {
+        if share != self.share {
+            self.share = share;
+            self.saved = self.saved.min(part(SAVED_MAX, share));
+        }
+    }
+
     /// Whether there is time for another verdict.
     pub fn has_some(&mut self) -> bool {
         let now = Instant::now();
@@ -92,5 +100,14 @@ mod tests {
         );
         budget.fill(Duration::from_secs(100));
         assert_eq!(budget.saved, Duration::from_millis(20));
+        // Another release gives it less.
+        budget.set_share(10_000);
+        assert_eq!(budget.saved, Duration::from_millis(2));
+        budget.use_up(Duration::from_millis(3));
+        budget.fill(Duration::from_millis(100));
+        assert_eq!(
+            (budget.saved, budget.owed),
+            (Duration::ZERO, Duration::ZERO)
+        );
     }
 }

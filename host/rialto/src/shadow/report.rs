@@ -4,7 +4,7 @@ use rialto_components::Member;
 use rialto_components::release::BoundShadow;
 use serde::{Deserialize, Serialize};
 
-use super::Judged;
+use super::Told;
 use crate::backtest::Selection;
 use crate::backtest::figures::Figures;
 use crate::backtest::report::{Candidate, Report, Rule};
@@ -51,16 +51,23 @@ impl ShadowReport {
         rule: &str,
         shadow: &BoundShadow,
         member: &Member,
-        judged: Option<(&Judged, u64)>,
+        judged: Option<(Told, u64)>,
         for_all: Skipped,
     ) -> Self {
         let candidate = Candidate {
             digest: member.digest,
             rules: Rule::of(member).into_iter().collect(),
         };
-        let figures = judged.map_or_else(Figures::default, |(of, _)| of.figures.clone());
-        let skipped = judged.map_or_else(Skipped::default, |(of, _)| of.skipped);
-        let period = judged.map_or((0, 0), |(of, now)| (of.since, now));
+        let (told, now) = judged.unwrap_or_else(|| {
+            let none = Told {
+                since: 0,
+                figures: Figures::default(),
+                skipped: Skipped::default(),
+                kept: 0,
+            };
+            (none, 0)
+        });
+        let period = (told.since, now);
         Self {
             rule: rule.to_owned(),
             candidate: member.identity.name.to_string(),
@@ -69,10 +76,10 @@ impl ShadowReport {
             skipped: Skipped {
                 queue: for_all.queue,
                 encrypted: for_all.encrypted,
-                ..skipped
+                ..told.skipped
             },
-            kept: judged.map_or(0, |(of, _)| of.kept),
-            report: Report::of(candidate, period, &Selection::default(), figures, &[]),
+            kept: told.kept,
+            report: Report::of(candidate, period, &Selection::default(), told.figures, &[]),
         }
     }
 }

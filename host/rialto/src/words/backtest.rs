@@ -86,10 +86,19 @@ pub fn shadow(shadow: &ShadowReport, colours: bool) -> String {
 }
 
 fn tables(text: &mut String, report: &Report, paint: &Paint) {
-    if report.different == 0 {
+    let unjudged = report.unjudged();
+    if report.different > 0 {
+        let told = format!("{} would be decided otherwise", count(report.different));
+        let _ = writeln!(text, "{}", paint.red(&told));
+    } else if report.requests == 0 {
+        let _ = writeln!(text, "{}", paint.red("no request was judged"));
+    } else if unjudged == 0 && report.unread.archives.is_empty() {
         let _ = writeln!(text, "{}", paint.green("each would be decided as it was"));
     } else {
-        let told = format!("{} would be decided otherwise", count(report.different));
+        let _ = writeln!(text, "each of these would be decided as it was");
+    }
+    if unjudged > 0 {
+        let told = format!("{} could not be judged: see below", count(unjudged));
         let _ = writeln!(text, "{}", paint.red(&told));
     }
     changes(text, report, paint);

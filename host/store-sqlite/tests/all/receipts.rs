@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rialto_engine::Timestamp;
+use rialto_engine::store::{Group, Store as _};
+use rialto_engine::{Lsn, Timestamp};
 use rialto_store_sqlite::retention::RetentionError;
 use rialto_store_sqlite::{FlushPolicy, ReceiptReader};
 
@@ -85,6 +86,66 @@ fn receipts_that_are_archived_meanwhile_are_read_once() {
     let missing: Vec<u64> = (1..4_031).filter(|id| !counts.contains_key(id)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     assert!(counts.values().all(|&times| times == 1));
+}
+
+/// A group with these receipts alone.
+fn group(lsn: u64, ids: &[u64]) -> Group {
+    Group {
+        lsn: Lsn(lsn),
+        receipts: ids.iter().map(|id| verdict(*id)).collect(),
+        ..Group::default()
+    }
+}
+
+#[test]
+fn receipts_of_slow_turns_are_read_although_their_ids_are_lower() {
+    let folders = Folders::filled(1..2, FEW);
+    let ids: Vec<u64> = (10_000..15_000).collect();
+    folders.with(FlushPolicy::default(), |store| {
+        store.write(&group(2, &ids)).unwrap()
+    });
+    let mut reader = open(&folders, EVER);
+    let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut is_late = false;
+    let read = reader.visit::<RetentionError>(&mut |page| {
+        for receipt in page {
+            *counts.entry(receipt.id).or_default() += 1;
+        }
+        // It comes to the tables behind the page that should have had it.
+        if !is_late {
+            is_late = true;
+            folders.with(FEW, |store| store.write(&group(3, &[9_999])).unwrap());
+        }
+        Ok(())
+    });
+    read.unwrap();
+    assert_eq!(counts.get(&9_999), Some(&1));
+    assert_eq!(counts.len(), 5_001 + usize::from(counts.contains_key(&1)));
+    assert!(counts.values().all(|&times| times == 1));
+}
+
+#[test]
+fn receipts_of_a_wrong_clock_are_read_and_end_nothing() {
+    let folders = Folders::filled(1..2, FEW);
+    let mut receipts: Vec<_> = (10_u64..6_010).map(verdict).collect();
+    // A clock that is five hours ahead for more than a page.
+    for receipt in &mut receipts[1_000..4_000] {
+        receipt.at = Timestamp(receipt.at.0 + 5 * HOUR);
+    }
+    let all = Group {
+        lsn: Lsn(2),
+        receipts,
+        ..Group::default()
+    };
+    folders.with(FlushPolicy::default(), |store| store.write(&all).unwrap());
+    let mut reader = open(&folders, 0..at(7_000));
+    let mut count = 0;
+    let read = reader.visit::<RetentionError>(&mut |page| {
+        count += page.len();
+        Ok(())
+    });
+    read.unwrap();
+    assert_eq!(count, 1 + 3_000);
 }
 
 #[test]

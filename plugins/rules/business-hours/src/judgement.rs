@@ -10,7 +10,7 @@ pub const CLOSED: &str = "2003";
 
 const MS_PER_MINUTE: u64 = 60_000;
 /// The most days in which the next opening is sought.
-const SOUGHT_DAYS: i64 = 366;
+pub const SOUGHT_DAYS: i64 = 366;
 
 /// Checks an amount at an instant in milliseconds since 1970 (UTC).
 #[must_use]

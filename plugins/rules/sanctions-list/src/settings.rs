@@ -1,11 +1,17 @@
 //! The operator's settings and their checks.
 
+use std::hint::black_box;
+
 use crate::hashes::Hashes;
 use crate::salt::Salt;
 use rialto_sdk::rule::Problems;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// The hashes that are searched when settings are validated: twice as many as a verdict searches.
+const SEARCHED: usize = 8;
+/// The memory that must be left for an input when settings are validated.
+const SPARE_BYTES: usize = 64 << 10;
 /// The most characters of a participant's id.
 const FSP_ID_CHARS_MAX: usize = 32;
 
@@ -46,6 +52,15 @@ pub fn validate(settings: &Settings, problems: &mut Problems) {
             problems.note(&format!("/fsps/{index}"), message);
         }
     }
+    search_as_a_verdict(settings);
+}
+
+/// Does what a verdict does with the settings, and more, with memory to spare: a list that is too long for verdicts has to
+/// fail here, before a release goes live.
+fn search_as_a_verdict(settings: &Settings) {
+    let absent = [[0; 32]; SEARCHED];
+    black_box(vec![0_u8; SPARE_BYTES]);
+    black_box(settings.hashes.has_any(&absent));
 }
 
 #[cfg(test)]

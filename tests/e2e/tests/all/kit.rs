@@ -273,21 +273,14 @@ fn rule_is_bound_to_a_scheme_once_and_replaced_then() {
     let folder = scheme.path().to_str().unwrap();
     let settings = write(scheme.path(), "s.json", &json!({ "do": "allow" }));
     let hostile = component("hostile-rule");
-    let bind = || {
-        let arguments = [
-            "plugin",
-            "bind",
-            hostile.to_str().unwrap(),
-            folder,
-            "--settings",
-            &settings,
-        ];
-        rialto(scheme.path(), &arguments)
+    let bind = |more: &[&str]| {
+        let arguments = ["plugin", "bind", hostile.to_str().unwrap(), folder];
+        rialto(scheme.path(), &[&arguments[..], more].concat())
     };
-    let said = bind().success().unwrap();
+    let said = bind(&["--settings", &settings]).success().unwrap();
     assert!(said.contains("binds it"), "{said}");
     let document = fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
-    let said = bind().success().unwrap();
+    let said = bind(&[]).success().unwrap();
     assert!(!said.contains("binds it"), "{said}");
     assert_eq!(
         fs::read_to_string(scheme.path().join("scheme.toml")).unwrap(),
@@ -295,6 +288,73 @@ fn rule_is_bound_to_a_scheme_once_and_replaced_then() {
     );
     let said = rialto(scheme.path(), &["check", folder]).success().unwrap();
     assert!(said.contains("hostile-rule"), "{said}");
+}
+
+#[test]
+fn bindings_that_do_more_than_bind_the_rule_are_refused() {
+    let scheme = TestScheme::demo().unwrap();
+    let folder = scheme.path().to_str().unwrap();
+    let hostile = component("hostile-rule");
+    let before = fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
+    let rule = "[rules.hostile-rule]\ncomponent = \"components/hostile-rule.wasm\"\n";
+    let bind = |lines: &str, more: &[&str]| {
+        let binding = scheme.path().join("lines.toml");
+        fs::write(&binding, lines).unwrap();
+        let binding = binding.to_str().unwrap();
+        let arguments = [
+            "plugin",
+            "bind",
+            hostile.to_str().unwrap(),
+            folder,
+            "--binding",
+            binding,
+        ];
+        rialto(scheme.path(), &[&arguments[..], more].concat())
+    };
+    let participant = "[[participants]]\nid = \"mine\"\nname = \"Mine\"\ncallback-base-url = \"http://127.0.0.1:9\"\n";
+    for (lines, words) in [
+        (format!("{rule}{participant}"), "`participants`"),
+        (
+            format!("{rule}[rules.other]\ncomponent = \"x.wasm\"\n"),
+            "[rules.other]",
+        ),
+        (
+            format!("{rule}[[steps.transfer-prepare-check]]\nrule = \"amount-limits\"\n"),
+            "another rule",
+        ),
+        (
+            rule.replace("hostile-rule.wasm", "amount-limits.wasm"),
+            "is the component of `amount-limits` too",
+        ),
+        (
+            rule.replace("components/hostile-rule.wasm", "../hostile-rule.wasm"),
+            "component",
+        ),
+        (
+            "[[steps.transfer-prepare-check]]\nrule = \"hostile-rule\"\n".to_owned(),
+            "hostile-rule",
+        ),
+    ] {
+        let said = bind(&lines, &[]);
+        assert_ne!(said.code, 0, "{lines}: {said}");
+        assert!(said.stderr.contains(words), "{lines}: {said}");
+        let now = fs::read_to_string(scheme.path().join("scheme.toml")).unwrap();
+        assert_eq!(now, before, "{lines}");
+        assert!(
+            !scheme.path().join("components/hostile-rule.wasm").exists(),
+            "{lines}"
+        );
+    }
+    let step = "[[steps.transfer-prepare-check]]\nrule = \"hostile-rule\"\nsettings = { do = \"allow\" }\n";
+    let said = bind(&format!("{rule}{step}"), &[]);
+    assert_eq!(said.code, 0, "{said}");
+    // What has no effect is no success.
+    let said = bind(&format!("{rule}{step}"), &[]);
+    assert_ne!(said.code, 0, "{said}");
+    assert!(
+        said.stderr.contains("has the rule hostile-rule already"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `rialto plugin bind`.
 
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -38,51 +40,70 @@ impl Bind {
         let Some(rule) = limits.rule(&self.file)? else {
             return Ok(UNFIT);
         };
+        let name = &rule.description.name;
         let document = self.scheme.join(FILE_NAME);
         let text = std::fs::read_to_string(&document)
             .with_context(|| format!("reading {}: name a scheme's folder", document.display()))?;
-        let scheme: Table = text
-            .parse()
-            .with_context(|| format!("reading {}", document.display()))?;
-        let name = &rule.description.name;
-        let known = scheme.get("rules").and_then(|rules| rules.get(name));
-        let (component, text) = match known {
-            Some(known) => {
-                let component = known.get("component").and_then(toml::Value::as_str);
-                let component = component.with_context(|| {
-                    format!(
-                        "the rule {name} of {} names no component",
+        let scheme = match Scheme::parse(&text) {
+            Ok(scheme) => scheme,
+            Err(problems) => {
+                cli::show(&problems);
+                return Ok(UNFIT);
+            }
+        };
+        let known = scheme
+            .rules
+            .iter()
+            .find(|(known, _)| known.as_str() == name);
+        let (component, added) = match known {
+            Some((_, known)) => {
+                if self.binding.is_some() || self.settings.is_some() {
+                    bail!(
+                        "{} has the rule {name} already, with its settings: change them there, and leave out --binding and --settings",
                         document.display()
-                    )
-                })?;
-                (component.to_owned(), None)
+                    );
+                }
+                (known.component.from_folder(&self.scheme), None)
             }
             None => {
                 let lines = self.lines(&rule)?;
-                let added: Table = lines.parse().context("reading the lines for scheme.toml")?;
-                let component = added
-                    .get("rules")
-                    .and_then(|rules| rules.get(name)?.get("component"));
-                let Some(component) = component.and_then(toml::Value::as_str) else {
-                    bail!("the lines for scheme.toml have no [rules.{name}] with its component");
+                of_this_rule_alone(&lines, name)?;
+                let whole = format!("{}\n{lines}", text.trim_end());
+                let with = match Scheme::parse(&whole) {
+                    Ok(with) => with,
+                    Err(problems) => {
+                        cli::show(&problems);
+                        return Ok(UNFIT);
+                    }
                 };
-                (
-                    component.to_owned(),
-                    Some(format!("{}\n{lines}", text.trim_end())),
-                )
+                let bound = with.rules.iter().find(|(known, _)| known.as_str() == name);
+                let (_, bound) = bound
+                    .with_context(|| format!("the lines for scheme.toml have no [rules.{name}]"))?;
+                let component = bound.component.from_folder(&self.scheme);
+                (component, Some((lines, whole)))
             }
         };
-        if let Some(text) = &text
-            && let Err(problems) = Scheme::parse(text)
+        let others = scheme
+            .rules
+            .iter()
+            .filter(|(known, _)| known.as_str() != name);
+        let others = others.map(|(known, rule)| (known, &rule.component));
+        let contexts = scheme
+            .contexts
+            .iter()
+            .map(|(known, context)| (known, &context.component));
+        let mut others = others.chain(contexts);
+        if let Some((other, _)) =
+            others.find(|(_, file)| file.from_folder(&self.scheme) == component)
         {
-            cli::show(&problems);
-            return Ok(UNFIT);
+            bail!(
+                "{} is the component of `{other}` too: give the rule {name} a file of its own",
+                component.display()
+            );
         }
-        let target = self.scheme.join(&component);
-        copy(&rule.file.bytes, &target)?;
-        if let Some(text) = &text {
-            std::fs::write(&document, text)
-                .with_context(|| format!("writing {}", document.display()))?;
+        copy(&rule.file.bytes, &component)?;
+        if let Some((_, whole)) = &added {
+            replace(&document, whole.as_bytes())?;
         }
         if let Err(problems) = rialto_manifest::lock(&self.scheme) {
             cli::show(&problems);
@@ -91,17 +112,18 @@ impl Bind {
         let scheme = self.scheme.display();
         out::line(format_args!(
             "{} is {name} {}",
-            target.display(),
+            component.display(),
             rule.description.version
         ))?;
-        if text.is_some() {
+        if let Some((lines, _)) = &added {
+            let document = document.display();
             out::line(format_args!(
-                "{} binds it; change its settings there",
-                document.display()
+                "{document} binds it; change its settings there:\n\n{}\n",
+                lines.trim()
             ))?;
         }
         out::line(format_args!(
-            "next: rialto check {scheme}, rialto release apply {scheme}"
+            "next: rialto release plan {scheme}, rialto release apply {scheme}"
         ))?;
         Ok(0)
     }
@@ -125,6 +147,35 @@ impl Bind {
         };
         lines(rule, &settings)
     }
+}
+
+/// Refuses lines that do more than bind a rule: they may come from somebody else.
+fn of_this_rule_alone(lines: &str, name: &str) -> anyhow::Result<()> {
+    let lines: Table = lines.parse().context("reading the lines for scheme.toml")?;
+    let refuse = |what: &str| {
+        bail!("the lines for scheme.toml bind the rule {name} alone, and these have {what}")
+    };
+    for (table, value) in &lines {
+        match (table.as_str(), value) {
+            ("rules", toml::Value::Table(rules)) => {
+                if let Some(other) = rules.keys().find(|rule| *rule != name) {
+                    return refuse(&format!("[rules.{other}]"));
+                }
+            }
+            ("steps", toml::Value::Table(steps)) => {
+                let bindings = steps
+                    .values()
+                    .flat_map(|step| step.as_array().into_iter().flatten());
+                let rules =
+                    bindings.map(|binding| binding.get("rule").and_then(toml::Value::as_str));
+                if rules.into_iter().any(|rule| rule != Some(name)) {
+                    return refuse("a step with another rule");
+                }
+            }
+            (other, _) => return refuse(&format!("`{other}`")),
+        }
+    }
+    Ok(())
 }
 
 /// A rule at all its steps, as TOML.
@@ -154,14 +205,30 @@ fn lines(rule: &RuleFile, settings: &Value) -> anyhow::Result<String> {
     Ok(format!("\n{}", toml::to_string(&table)?))
 }
 
+/// Writes a component as a file of its own, which replaces a file or a link of that name.
 fn copy(bytes: &[u8], to: &Path) -> anyhow::Result<()> {
     if let Some(folder) = to.parent() {
         let made = std::fs::create_dir_all(folder);
         made.with_context(|| format!("making {}", folder.display()))?;
     }
-    // A scheme's component may be a link to one of another folder, which must stay as it is.
-    if to.is_symlink() {
-        std::fs::remove_file(to).with_context(|| format!("removing {}", to.display()))?;
-    }
-    std::fs::write(to, bytes).with_context(|| format!("writing {}", to.display()))
+    replace(to, bytes)
+}
+
+/// Replaces a file by a whole one, with the permissions that it had. A reader sees the one or the other.
+fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let failed = || format!("writing {}", path.display());
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    file.write_all(bytes).with_context(failed)?;
+    let before = std::fs::metadata(path).map(|about| about.permissions());
+    let usual = || std::fs::Permissions::from_mode(0o644);
+    let permissions = before.unwrap_or_else(|_| usual());
+    file.as_file()
+        .set_permissions(permissions)
+        .with_context(failed)?;
+    file.persist(path).with_context(failed)?;
+    Ok(())
 }

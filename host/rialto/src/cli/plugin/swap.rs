@@ -19,7 +19,7 @@ pub(in crate::cli) struct Swap {
     name: String,
     /// The component.
     file: PathBuf,
-    /// Print what would change, and change nothing.
+    /// Print what would change. The host only keeps the component's bytes.
     #[arg(long)]
     plan: bool,
     /// Why, for the list of releases and the audit log.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use rialto_components::Digest;
 use rialto_components::rules::Outcome;
 use rialto_engine::Entropy as _;
@@ -92,10 +92,14 @@ impl Test {
         };
         let mut cases = Vec::new();
         let mut failed = 0_usize;
-        for file in files(&self.file, &self.cases)? {
-            let tested = match Case::read(&file) {
+        let all = files(&self.file, &self.cases)?;
+        if all.is_empty() {
+            bail!("there is no case: a case is a file NAME.json");
+        }
+        for file in &all {
+            let tested = match Case::read(file) {
                 Ok(mut case) => {
-                    let tested = self.test(&rule, &file, &mut case)?;
+                    let tested = self.test(&rule, file, &mut case)?;
                     cases.push(case);
                     tested
                 }
@@ -106,13 +110,13 @@ impl Test {
                 },
             };
             failed += usize::from(!tested.passes);
-            self.tell(&file, &tested)?;
+            self.tell(file, &tested)?;
         }
         if !self.json {
             out::line(format_args!(
                 "{} of {} cases as expected",
-                cases.len().saturating_sub(failed),
-                cases.len().max(failed)
+                all.len() - failed,
+                all.len()
             ))?;
         }
         if failed > 0 {
