@@ -21,7 +21,8 @@ fn of_store(store: &Path) -> PathBuf {
     store.join("compiled")
 }
 
-fn shared() -> PathBuf {
+/// The folder of what all tests' hosts have compiled.
+pub fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/compiled-for-tests")
 }
 

@@ -15,6 +15,7 @@ use rialto_simulator::ports;
 use tempfile::TempDir;
 
 use crate::binaries;
+use crate::compiled;
 use crate::handbook::{self, Use};
 use crate::host::CliOutput;
 
@@ -43,6 +44,9 @@ rialto() {
         init)
             command rialto "$@" --components "$COMPONENTS"
             sed -i -f "$PORTS" "$2/rialto.toml" "$2/scheme.toml"
+            # What other tests' hosts have compiled already.
+            mkdir -p -m 700 "$2/state" "$2/state/compiled"
+            cp "$COMPILED"/key "$COMPILED"/*.cwasm "$2/state/compiled/" 2> /dev/null || true
             ;;
         settlement)
             idle
@@ -134,6 +138,7 @@ impl Terminal {
                 .arg(&path)
                 .current_dir(self.path())
                 .env("COMPONENTS", components())
+                .env("COMPILED", compiled::shared())
                 .env("OPERATORS", &self.ports[OPERATORS])
                 .env("PORTS", &edits);
             for name in ["RIALTO_SCHEME", "RIALTO_OPERATOR"] {

@@ -21,10 +21,24 @@ fn listed() -> Vec<(&'static str, &'static str)> {
     listed
 }
 
-/// All Rust sources of the contexts and the rules, without their tests.
+/// The folders of the demonstration's rules. Other rules have codes that only schemes with them send.
+fn rules(plugins: &Path) -> Vec<PathBuf> {
+    let scheme = fs::read_to_string(plugins.join("../schemes/demo/scheme.toml")).unwrap();
+    let heads = scheme.lines().filter_map(|line| line.strip_prefix("[rules."));
+    let names = heads.filter_map(|head| head.strip_suffix(']'));
+    let rules: Vec<PathBuf> = names
+        .filter(|name| !name.contains('.'))
+        .map(|name| plugins.join("rules").join(name))
+        .collect();
+    assert!(!rules.is_empty());
+    rules
+}
+
+/// All Rust sources of the contexts and of the demonstration's rules, without their tests.
 fn sources() -> Vec<String> {
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut folders: Vec<PathBuf> = ["contexts", "rules"].map(|kind| plugins.join(kind)).into();
+    let mut folders = rules(&plugins);
+    folders.push(plugins.join("contexts"));
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
