@@ -63,7 +63,7 @@ impl Bind {
                         document.display()
                     );
                 }
-                (known.component.from_folder(&self.scheme), None)
+                (known.component.within(&self.scheme), None)
             }
             None => {
                 let lines = self.lines(&rule)?;
@@ -79,7 +79,7 @@ impl Bind {
                 let bound = with.rules.iter().find(|(known, _)| known.as_str() == name);
                 let (_, bound) = bound
                     .with_context(|| format!("the lines for scheme.toml have no [rules.{name}]"))?;
-                let component = bound.component.from_folder(&self.scheme);
+                let component = bound.component.within(&self.scheme);
                 (component, Some((lines, whole)))
             }
         };
@@ -94,7 +94,7 @@ impl Bind {
             .map(|(known, context)| (known, &context.component));
         let mut others = others.chain(contexts);
         if let Some((other, _)) =
-            others.find(|(_, file)| file.from_folder(&self.scheme) == component)
+            others.find(|(_, file)| file.within(&self.scheme) == component)
         {
             bail!(
                 "{} is the component of `{other}` too: give the rule {name} a file of its own",
