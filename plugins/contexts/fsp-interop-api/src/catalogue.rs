@@ -24,7 +24,9 @@ fn listed() -> Vec<(&'static str, &'static str)> {
 /// The folders of the demonstration's rules. Other rules have codes that only schemes with them send.
 fn rules(plugins: &Path) -> Vec<PathBuf> {
     let scheme = fs::read_to_string(plugins.join("../schemes/demo/scheme.toml")).unwrap();
-    let heads = scheme.lines().filter_map(|line| line.strip_prefix("[rules."));
+    let heads = scheme
+        .lines()
+        .filter_map(|line| line.strip_prefix("[rules."));
     let names = heads.filter_map(|head| head.strip_suffix(']'));
     let rules: Vec<PathBuf> = names
         .filter(|name| !name.contains('.'))

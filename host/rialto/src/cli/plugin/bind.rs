@@ -93,9 +93,7 @@ impl Bind {
             .iter()
             .map(|(known, context)| (known, &context.component));
         let mut others = others.chain(contexts);
-        if let Some((other, _)) =
-            others.find(|(_, file)| file.within(&self.scheme) == component)
-        {
+        if let Some((other, _)) = others.find(|(_, file)| file.within(&self.scheme) == component) {
             bail!(
                 "{} is the component of `{other}` too: give the rule {name} a file of its own",
                 component.display()
