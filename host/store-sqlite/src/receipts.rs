@@ -21,11 +21,13 @@ use crate::{failed, journal};
 
 /// How many receipts a page has at most.
 pub const PAGE: usize = 2_048;
-/// How far a host's clock may have been wrong, in milliseconds: a day. Receipts that a worse clock has dated may be
-/// missed, if others with right instants are before or behind them.
-const CLOCK_MARGIN_MS: u64 = 24 * 60 * 60 * 1_000;
-/// How far ids may come in another order than their turns are committed: a slow turn has taken its ids before others.
-const SLOW_IDS: i64 = 65_536;
+/// How far a host's clock may have been wrong, in milliseconds: an hour. Receipts that a worse clock has dated may be
+/// missed, unless they are less than [`NEAR_IDS`] from others with right instants.
+const CLOCK_MARGIN_MS: u64 = 60 * 60 * 1_000;
+/// How far ids may come in another order than instants and commits: a slow turn has taken its ids before others.
+const NEAR_IDS: i64 = 65_536;
+/// The pages that are looked at although all their receipts are too late: as many ids, or more.
+const LATE_PAGES: usize = 32;
 
 /// The receipts of a store from one instant to another.
 pub struct ReceiptReader {
@@ -95,6 +97,7 @@ impl ReceiptReader {
         let mut moved: HashSet<u64> = HashSet::new();
         // The ids that were read last from the tables.
         let mut recent: BTreeSet<i64> = BTreeSet::new();
+        let mut late_pages = 0;
         let mut has_begun = false;
         loop {
             let read = self.read(after, &recent).map_err(store)?;
@@ -120,11 +123,12 @@ impl ReceiptReader {
             for one in &read.page {
                 recent.insert(signed(one.id).map_err(store)?);
             }
-            recent = recent.split_off(&after.saturating_sub(SLOW_IDS));
-            let is_past = read
+            recent = recent.split_off(&after.saturating_sub(NEAR_IDS));
+            let is_late = read
                 .page
                 .iter()
                 .all(|one| one.at.0 >= self.until.0.saturating_add(CLOCK_MARGIN_MS));
+            late_pages = if is_late { late_pages + 1 } else { 0 };
             let page: Vec<Receipt> = read
                 .page
                 .into_iter()
@@ -133,7 +137,7 @@ impl ReceiptReader {
             if !page.is_empty() {
                 visit(page)?;
             }
-            if read.is_last || is_past {
+            if read.is_last || late_pages == LATE_PAGES {
                 return Ok(());
             }
         }
@@ -158,6 +162,7 @@ impl ReceiptReader {
             let (Some(mut low), Some(mut high)) = ends else {
                 return Ok(-1);
             };
+            let first = low;
             // All before `low` are too early.
             while low < high {
                 let middle = low + (high - low) / 2;
@@ -173,7 +178,8 @@ impl ReceiptReader {
                     high = middle;
                 }
             }
-            Ok(low - 1)
+            // Some before may be later by their instants.
+            Ok(low.saturating_sub(NEAR_IDS).max(first) - 1)
         })
     }
 
@@ -284,7 +290,7 @@ async fn page(
         let is_new = |one: &&journal::Verdict| {
             let id = i64::try_from(one.id).unwrap_or(i64::MAX);
             let is_read = known.contains(&one.id) || recent.contains(&id);
-            id > after.saturating_sub(SLOW_IDS) && !is_read
+            id > after.saturating_sub(NEAR_IDS) && !is_read
         };
         // A flush under way has put some of them into the tables already.
         for (entry, _) in journal::read(connection).await? {
