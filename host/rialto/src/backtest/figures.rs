@@ -164,21 +164,61 @@ pub struct FailureKey {
 }
 
 /// The fuel of a rule at a step.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Fuel {
     /// What receipts have.
-    pub before: Histogram<u64>,
+    pub before: Used,
     /// What the candidate used.
-    pub after: Histogram<u64>,
+    pub after: Used,
 }
 
-impl Default for Fuel {
+/// The fuel of many verdicts.
+#[derive(Clone)]
+pub struct Used {
+    counts: Histogram<u64>,
+    max: u64,
+}
+
+impl Default for Used {
     fn default() -> Self {
-        let new = || Histogram::new(FUEL_DIGITS).expect("three digits are within one to five");
+        let counts = Histogram::new(FUEL_DIGITS);
         Self {
-            before: new(),
-            after: new(),
+            counts: counts.expect("three digits are within one to five"),
+            max: 0,
         }
+    }
+}
+
+impl Used {
+    /// How many verdicts.
+    #[must_use]
+    pub fn verdicts(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// The most that one of them used, exactly.
+    #[must_use]
+    pub const fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// What this share of them used at most, to a thousandth.
+    #[must_use]
+    pub fn at(&self, share: f64) -> u64 {
+        self.counts.value_at_quantile(share).min(self.max)
+    }
+
+    /// Counts one. The histogram grows as far as it has to.
+    fn record(&mut self, fuel: u64) {
+        let counted = self.counts.record(fuel);
+        debug_assert!(counted.is_ok(), "{fuel} is not counted: {counted:?}");
+        self.max = self.max.max(fuel);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let added = self.counts.add(&other.counts);
+        debug_assert!(added.is_ok(), "histograms are not added: {added:?}");
+        self.max = self.max.max(other.max);
     }
 }
 
@@ -284,7 +324,7 @@ impl Figures {
     /// Count the fuel of a receipt.
     pub fn used_before(&mut self, step: &str, rule: &str, fuel: u64) {
         let of_rule = self.fuel.entry((step.to_owned(), rule.to_owned()));
-        record(&mut of_rule.or_default().before, fuel);
+        of_rule.or_default().before.record(fuel);
     }
 
     /// Count a verdict of the candidate, and its fuel.
@@ -292,7 +332,7 @@ impl Figures {
         self.verdicts += 1;
         let of_rule = (request.step.to_owned(), rule.to_owned());
         let of_rule = self.fuel.entry(of_rule).or_default();
-        record(&mut of_rule.after, fuel);
+        of_rule.after.record(fuel);
         let least = self.dearest.last().map(|least| least.fuel.0);
         if self.dearest.len() < DEAREST || least.is_some_and(|least| fuel >= least) {
             self.dearest.insert(Dear {
@@ -358,8 +398,8 @@ impl Figures {
         }
         for (key, fuel) in other.fuel {
             let sum = self.fuel.entry(key).or_default();
-            sum.before += fuel.before;
-            sum.after += fuel.after;
+            sum.before.merge(&fuel.before);
+            sum.after.merge(&fuel.after);
         }
         self.dearest.extend(other.dearest);
         self.cut();
@@ -375,12 +415,6 @@ impl Figures {
             self.dearest.pop_last();
         }
     }
-}
-
-/// Counts a value. The histogram grows as far as it has to.
-fn record(histogram: &mut Histogram<u64>, value: u64) {
-    let counted = histogram.record(value);
-    debug_assert!(counted.is_ok(), "{value} is not counted: {counted:?}");
 }
 
 /// The reason of failures for which there are too many others.
@@ -445,10 +479,10 @@ mod tests {
         assert_eq!((parts.requests, parts.verdicts), (999, 999));
         let fuel = |figures: &Figures| {
             let fuel = figures.fuel.values().next().unwrap();
-            [&fuel.before, &fuel.after].map(|of| (of.len(), of.value_at_quantile(0.99)))
+            [&fuel.before, &fuel.after].map(|of| (of.verdicts(), of.at(0.99), of.max()))
         };
         assert_eq!(fuel(&parts), fuel(&whole));
-        assert_eq!(fuel(&whole), [(999, 990), (999, 1_980)]);
+        assert_eq!(fuel(&whole), [(999, 990, 999), (999, 1_980, 1_998)]);
         let dear: Vec<u64> = whole.dearest.iter().map(|dear| dear.fuel.0).collect();
         assert_eq!(dear[..3], [1_998, 1_996, 1_994]);
         assert_eq!(dear.len(), DEAREST);

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
 use rialto_components::{Digest, Member, Release};
 use serde::{Deserialize, Serialize};
 
 use super::Selection;
 use super::facets::Money;
-use super::figures::{Counted, Decision, Example, Figures, GroupKey};
+use super::figures::{Counted, Decision, Example, Figures, GroupKey, Used};
 
 /// The name of the form.
 pub const FORM: &str = "rialto-backtest/1";
@@ -261,17 +260,17 @@ pub struct Percentiles {
     pub p50: u64,
     /// 99 of 100 used at most this.
     pub p99: u64,
-    /// The most.
+    /// The most, exactly.
     pub max: u64,
 }
 
 impl Percentiles {
-    fn of(histogram: &Histogram<u64>) -> Self {
+    fn of(used: &Used) -> Self {
         Self {
-            verdicts: histogram.len(),
-            p50: histogram.value_at_quantile(0.5),
-            p99: histogram.value_at_quantile(0.99),
-            max: histogram.max(),
+            verdicts: used.verdicts(),
+            p50: used.at(0.5),
+            p99: used.at(0.99),
+            max: used.max(),
         }
     }
 }
