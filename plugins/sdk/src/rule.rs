@@ -55,73 +55,51 @@ pub mod exported {
         });
     }
 
-    /// The step `quote-request-check`.
-    #[allow(missing_docs)]
-    pub mod quote_request {
-        wit_bindgen::generate!({
-            inline: "package rialto:sdk-quote-request@0.1.0;
-                world exports-quote-request { export rialto:rules/quote-request-check@0.1.0; }",
-            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
-            with: {
-                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
-                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
-            },
-            generate_all,
-            pub_export_macro: true,
-            export_macro_name: "export_quote_request",
-        });
+    /// The bindings of a step: its module, the world that exports it, and the name of the export's macro.
+    macro_rules! step {
+        ($module:ident, $world:literal, $export:literal) => {
+            /// The bindings of a step.
+            #[allow(missing_docs)]
+            pub mod $module {
+                wit_bindgen::generate!({
+                    inline: $world,
+                    path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
+                    with: {
+                        "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+                        "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
+                    },
+                    generate_all,
+                    pub_export_macro: true,
+                    export_macro_name: $export,
+                });
+            }
+        };
     }
 
-    /// The step `quote-response-check`.
-    #[allow(missing_docs)]
-    pub mod quote_response {
-        wit_bindgen::generate!({
-            inline: "package rialto:sdk-quote-response@0.1.0;
-                world exports-quote-response { export rialto:rules/quote-response-check@0.1.0; }",
-            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
-            with: {
-                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
-                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
-            },
-            generate_all,
-            pub_export_macro: true,
-            export_macro_name: "export_quote_response",
-        });
-    }
-
-    /// The step `transfer-prepare-check`.
-    #[allow(missing_docs)]
-    pub mod transfer_prepare {
-        wit_bindgen::generate!({
-            inline: "package rialto:sdk-transfer-prepare@0.1.0;
-                world exports-transfer-prepare { export rialto:rules/transfer-prepare-check@0.1.0; }",
-            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
-            with: {
-                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
-                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
-            },
-            generate_all,
-            pub_export_macro: true,
-            export_macro_name: "export_transfer_prepare",
-        });
-    }
-
-    /// The step `transfer-fulfil-check`.
-    #[allow(missing_docs)]
-    pub mod transfer_fulfil {
-        wit_bindgen::generate!({
-            inline: "package rialto:sdk-transfer-fulfil@0.1.0;
-                world exports-transfer-fulfil { export rialto:rules/transfer-fulfil-check@0.1.0; }",
-            path: ["../../wit/common", "../../wit/host", "../../wit/rules"],
-            with: {
-                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
-                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
-            },
-            generate_all,
-            pub_export_macro: true,
-            export_macro_name: "export_transfer_fulfil",
-        });
-    }
+    step!(
+        quote_request,
+        "package rialto:sdk-quote-request@0.1.0;
+            world exports-quote-request { export rialto:rules/quote-request-check@0.1.0; }",
+        "export_quote_request"
+    );
+    step!(
+        quote_response,
+        "package rialto:sdk-quote-response@0.1.0;
+            world exports-quote-response { export rialto:rules/quote-response-check@0.1.0; }",
+        "export_quote_response"
+    );
+    step!(
+        transfer_prepare,
+        "package rialto:sdk-transfer-prepare@0.1.0;
+            world exports-transfer-prepare { export rialto:rules/transfer-prepare-check@0.1.0; }",
+        "export_transfer_prepare"
+    );
+    step!(
+        transfer_fulfil,
+        "package rialto:sdk-transfer-fulfil@0.1.0;
+            world exports-transfer-fulfil { export rialto:rules/transfer-fulfil-check@0.1.0; }",
+        "export_transfer_fulfil"
+    );
 }
 
 /// The input of `quote-request-check`.

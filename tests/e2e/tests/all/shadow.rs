@@ -178,7 +178,7 @@ async fn failing_candidate_harms_no_payment() {
 }
 
 #[tokio::test]
-async fn share_and_processor_time_are_bounds() {
+async fn requests_outside_the_share_are_not_judged() {
     let world = world(scheme("limits-next", "share = \"0.0001 %\"\ncpu = \"1 %\"")).await;
     for _ in 0..3 {
         committed(&world.pay("5", "USD").await).unwrap();
