@@ -34,6 +34,7 @@ pub mod runtime;
 pub mod spec;
 pub mod stored;
 pub mod surfaces;
+pub mod suspensions;
 pub mod tls;
 pub mod values;
 pub mod wasi;
@@ -45,7 +46,8 @@ pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;
 pub use spec::{
-    ComponentSpec, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec, SignerSpec,
+    ComponentSpec, Effective, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec, SignerSpec,
     StepSpec,
 };
 pub use stored::StoredVerdict;
+pub use suspensions::Suspensions;

@@ -80,6 +80,7 @@ impl Runtime {
             members,
             wiring,
             steps,
+            suspensions: self.suspensions.clone(),
             by_name,
         })
     }
@@ -545,6 +546,7 @@ impl<'a> Binding<'a> {
             settings_digest: Digest::of(self.settings.as_bytes()),
             failing: step.failing,
             failure_code: step.failure_code.clone(),
+            effective: step.effective,
             shadow: None,
         })
     }

@@ -13,7 +13,8 @@ use crate::digest::Digest;
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
 use crate::introspect::Shape;
-use crate::spec::{Failing, Isolation, Limits, Role};
+use crate::spec::{Effective, Failing, Isolation, Limits, Role};
+use crate::suspensions::Suspensions;
 use crate::wiring::Wiring;
 
 /// A function that a component exports.
@@ -134,6 +135,8 @@ pub struct BoundRule {
     pub failing: Failing,
     /// The code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// When the rule is asked.
+    pub effective: Effective,
     /// The candidate in its shadow, if there is one.
     pub shadow: Option<Arc<BoundShadow>>,
 }
@@ -161,6 +164,8 @@ pub struct Release {
     pub wiring: Wiring,
     /// Rules by the step's interface name.
     pub steps: HashMap<Name, Vec<BoundRule>>,
+    /// Rules that are suspended now, whatever the release.
+    pub(crate) suspensions: Arc<Suspensions>,
     pub(crate) by_name: HashMap<Name, usize>,
 }
 

@@ -10,6 +10,9 @@
 //! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says: refuse, allow, or allow and flag |
 //! | the clock stops the rule, or the host has no instance for it | no verdict; the turn fails and is retried |
 //!
+//! A rule that is not effective at the turn's instant, or is suspended then, is not asked. It allows, and leaves no
+//! receipt; the history has that it was suspended.
+//!
 //! The last row is different because a verdict must be reproducible: the same bytes on the same input must
 //! give the same verdict.
 
@@ -34,6 +37,9 @@ const MESSAGE_CHARS_MAX: usize = 128;
 /// The most violations of one refusal: the limit of an FSPIOP error's extensions. Each is kept with the
 /// receipt.
 const VIOLATIONS_MAX: usize = 16;
+
+/// What the history has in the place of a verdict of a rule that is suspended.
+pub const SUSPENDED: &str = "suspended";
 
 /// One reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,8 +178,18 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
         ));
     };
     let input_json = serde_json::value::to_raw_value(&Json(input))?;
-    for bound in rules {
+    let now = active.turn.now().0;
+    for bound in rules.iter().filter(|bound| bound.effective.covers(now)) {
         let member = &release.members[bound.member];
+        if release.suspensions.suspends(&member.identity.name, now) {
+            active.turn.note(Step::Judged {
+                step: step.clone(),
+                rule: member.identity.name.clone(),
+                verdict: SUSPENDED.into(),
+                took_us: 0,
+            })?;
+            continue;
+        }
         let started_us = active.turn.monotonic_us();
         let judgement = member.judge(&bound.identity, bound.export, params);
         let took_us = active.turn.monotonic_us().saturating_sub(started_us);

@@ -30,6 +30,7 @@ use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
 use crate::release::{Member, Release};
 use crate::surfaces::auditing;
+use crate::suspensions::Suspensions;
 use crate::tls::{NoTls, TlsFiles};
 use crate::values::decode;
 
@@ -80,6 +81,7 @@ pub struct Runtime {
     pub(crate) authority: Option<Arc<ClientAuthority>>,
     pub(crate) audit_log: Arc<dyn AuditLog>,
     pub(crate) denials: Arc<dyn Denials>,
+    pub(crate) suspensions: Arc<Suspensions>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -105,6 +107,7 @@ impl Runtime {
             authority: None,
             audit_log: Arc::new(NoAuditLog),
             denials: denials::none(),
+            suspensions: Arc::default(),
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -171,6 +174,12 @@ impl Runtime {
         } else {
             &self.by_epochs
         }
+    }
+
+    /// The rules that are suspended, for all releases of this runtime.
+    #[must_use]
+    pub fn suspensions(&self) -> &Suspensions {
+        &self.suspensions
     }
 
     /// The release on which new turns run.

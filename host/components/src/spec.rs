@@ -92,6 +92,23 @@ pub enum Failing {
     AllowAndFlag,
 }
 
+/// When a rule at a step is asked, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effective {
+    /// From this instant on; without it, always before the end.
+    pub from: Option<u64>,
+    /// Until just before this instant; without it, for ever.
+    pub until: Option<u64>,
+}
+
+impl Effective {
+    /// Whether the rule is asked at an instant.
+    #[must_use]
+    pub fn covers(self, at: u64) -> bool {
+        self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
+    }
+}
+
 /// A rule bound to a step.
 #[derive(Clone, Debug)]
 pub struct StepSpec {
@@ -105,6 +122,8 @@ pub struct StepSpec {
     pub failing: Failing,
     /// The error code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// When it is asked.
+    pub effective: Effective,
     /// The candidate in its shadow, if there is one.
     pub shadow: Option<ShadowSpec>,
 }

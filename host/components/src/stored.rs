@@ -83,21 +83,22 @@ impl Release {
         serde_json::to_value(Json(&arbitrary(types.get(1)?, choices))).ok()
     }
 
-    /// Ask the rules of a step about a stored input, in the release's order, until one refuses or gives no verdict. Nothing
-    /// is kept. A step without rules allows.
+    /// Ask the rules of a step that are effective at an instant (milliseconds since 1970) about a stored input, in the
+    /// release's order, until one refuses or gives no verdict. Nothing is kept. A step without rules allows.
     ///
     /// # Errors
     /// When the input is not of the step's type.
     pub fn judge_step(
         &self,
-        step: &str,
+        (step, at): (&str, u64),
         subject: &str,
         input: &Value,
     ) -> Result<Vec<StoredVerdict<'_>>, TypeMismatch> {
         let mut verdicts = Vec::new();
         let mut params = [Val::String(subject.to_owned()), Val::Bool(false)];
         let rules = self.steps.get(step).map_or(&[][..], Vec::as_slice);
-        for (nth, bound) in rules.iter().enumerate() {
+        let effective = rules.iter().filter(|bound| bound.effective.covers(at));
+        for (nth, bound) in effective.enumerate() {
             let member = &self.members[bound.member];
             // The rules of a step have inputs of one type.
             if nth == 0 {

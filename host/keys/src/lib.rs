@@ -40,7 +40,7 @@ pub use error::KeyError;
 pub use handed_out::HandedOut;
 pub use keys::{Hash, Keys, NewKey, PinSide, ProviderView, hash};
 pub use master::{MasterError, MasterKeys, MasterSource};
-pub use own::{AUDIT, HOST, OwnKey, TLS};
+pub use own::{AUDIT, HOST, OFFICER, OwnKey, TLS};
 pub use provider::{Key, Made, Material, OnlyUnwraps, Provider, Unwrapping};
 pub use sealed_master::SealedBy;
 pub use software::{PublicKey, Software, random};

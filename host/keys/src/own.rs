@@ -15,6 +15,9 @@ pub const TLS: &str = "rialto:tls";
 /// The owner of the key that signs checkpoints of the audit log. It signs nothing else.
 pub const AUDIT: &str = "rialto:audit";
 
+/// The owner of an officer's key, which signs plans. It signs nothing else.
+pub const OFFICER: &str = "rialto:officer";
+
 /// The host's own key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnKey {
@@ -81,6 +84,20 @@ impl Keys {
             not_after: None,
         };
         self.outside_turns().generate(AUDIT, provider, &attributes)
+    }
+
+    /// Make the key of an officer, who signs plans. It signs on P-256 and has no end. It waits for the provider.
+    ///
+    /// # Errors
+    /// As [`Keys::generate`].
+    pub fn make_officer(&self, provider: &str, officer: &str) -> Result<NewKey, KeyError> {
+        let attributes = Attributes {
+            label: format!("plans signed by {officer}"),
+            purpose: Purpose::Sign,
+            algorithm: Algorithm::Es256,
+            not_after: None,
+        };
+        self.outside_turns().generate(OFFICER, provider, &attributes)
     }
 
     /// These keys, with the host's own of this reference.

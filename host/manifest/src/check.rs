@@ -3,6 +3,7 @@
 mod admission;
 mod keys;
 mod operator;
+mod releases;
 mod scheme;
 mod sign_in;
 mod tls;

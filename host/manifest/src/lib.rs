@@ -20,6 +20,7 @@ pub mod manifest;
 pub mod operator;
 pub mod passkeys;
 pub mod personal_data;
+pub mod releases;
 pub mod schema;
 pub mod scheme;
 pub mod shape;

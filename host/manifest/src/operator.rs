@@ -15,6 +15,7 @@ use crate::document::Document;
 use crate::keys::KeyProviders;
 use crate::passkeys::Passkeys;
 use crate::personal_data::PersonalData;
+use crate::releases::Releases;
 use crate::schema;
 use crate::sign_in::SignIn;
 use crate::signatures::Signatures;
@@ -198,27 +199,6 @@ pub struct Person {
     #[schemars(length(min = 1, max = 255))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-}
-
-/// How releases become current.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Releases {
-    /// When a release that brings in money needs the approval of a second person: `opening-liquidity` of an account, or `approval = "automatic"` in a context's settings.
-    pub second_person: SecondPerson,
-}
-
-/// When a release that brings in money needs the approval of a second person.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SecondPerson {
-    /// Unless the scheme is a sandbox.
-    #[default]
-    UnlessSandbox,
-    /// Always.
-    Always,
-    /// Always, and so does every other release that replaces one.
-    EveryChange,
 }
 
 /// A role of an operator.

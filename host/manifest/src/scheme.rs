@@ -16,7 +16,7 @@ use crate::lock::Digests;
 use crate::schema;
 use crate::source::Source;
 use crate::values::{
-    Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Name, PublicKeyPem, Share,
+    Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Instant, Name, PublicKeyPem, Share,
 };
 
 pub mod component;
@@ -306,6 +306,12 @@ pub struct Binding {
     /// The error code of a refusal by the rule's failure.
     #[serde(default = "default_failure_code")]
     pub failure_code: ErrorCode,
+    /// The instant from which on the rule is asked. Without it, as soon as the release is current.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_from: Option<Instant>,
+    /// The instant from which on the rule is not asked any more. Without it, there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_until: Option<Instant>,
     /// A candidate that judges the same requests when they are committed. It changes nothing: differences are reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Shadow>,
@@ -337,6 +343,24 @@ fn a_tenth() -> Share {
 }
 
 impl Binding {
+    /// Whether the rule is asked at an instant, in milliseconds since 1970.
+    #[must_use]
+    pub fn is_effective(&self, at: u64) -> bool {
+        self.effective_from.is_none_or(|from| from.millis() <= at)
+            && self.effective_until.is_none_or(|until| at < until.millis())
+    }
+
+    /// Whether there is an instant at which both rules are asked.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let ends_before = |one: &Self, other: &Self| {
+            one.effective_until
+                .zip(other.effective_from)
+                .is_some_and(|(until, from)| until <= from)
+        };
+        !ends_before(self, other) && !ends_before(other, self)
+    }
+
     /// The settings as a JSON object.
     #[must_use]
     pub fn settings_json(&self) -> String {

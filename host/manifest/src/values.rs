@@ -9,6 +9,7 @@ mod amount;
 mod digest;
 mod duration;
 mod ids;
+mod instant;
 mod issuer;
 mod name;
 mod network;
@@ -24,6 +25,7 @@ pub use amount::{Amount, OverPrecise};
 pub use digest::Digest;
 pub use duration::Duration;
 pub use ids::{CurrencyCode, ErrorCode, FspId};
+pub use instant::Instant;
 pub use issuer::Issuer;
 pub use name::{InterfacePattern, Name};
 pub use network::IpRange;
@@ -101,6 +103,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<ErrorCode>(),
     Format::of::<FilePath>(),
     Format::of::<FspId>(),
+    Format::of::<Instant>(),
     Format::of::<InterfacePattern>(),
     Format::of::<IpRange>(),
     Format::of::<Issuer>(),

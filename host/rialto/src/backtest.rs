@@ -41,6 +41,8 @@ pub struct Selection {
     pub participant: Option<String>,
     /// Only those with an amount in this currency.
     pub currency: Option<String>,
+    /// They are judged by the rules that are effective at this instant, in milliseconds since 1970.
+    pub as_of: u64,
 }
 
 impl Selection {
@@ -219,20 +221,26 @@ impl Batch {
                 step: &first.step,
                 facets,
             };
-            judge(candidate, &request, receipts, &input, figures);
+            judge(
+                (candidate, selection.as_of),
+                &request,
+                receipts,
+                &input,
+                figures,
+            );
         }
     }
 }
 
 fn judge(
-    candidate: &Release,
+    (candidate, as_of): (&Release, u64),
     request: &Request<'_>,
     receipts: &[Filed],
     input: &Value,
     figures: &mut Figures,
 ) {
     let subject = &request.example.subject;
-    let verdicts = match candidate.judge_step(request.step, subject, input) {
+    let verdicts = match candidate.judge_step((request.step, as_of), subject, input) {
         Ok(verdicts) => verdicts,
         Err(misfit) => return figures.misfit(request, &misfit.to_string()),
     };

@@ -60,6 +60,7 @@ use crate::signers::{SignerNotifier, SignersCollector};
 use crate::spans::TurnSpans;
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
+use crate::suspensions::Suspended;
 use crate::tls::{ExpiryCollector, HostTls, operators_certificate};
 
 /// The default number of worker threads for each core. A turn that waits for a lock, reads from the disk or
@@ -95,6 +96,8 @@ pub struct Shared {
     pub outbound: Arc<Outbound>,
     /// Releases.
     pub releases: Releases,
+    /// The rules that are suspended.
+    pub suspended: Suspended,
     /// The candidates in the shadow of rules.
     pub shadows: Arc<Shadows>,
     /// Metrics.
@@ -264,7 +267,10 @@ impl Host {
             operator.clone(),
             Offering::of(operator, start.scheme)?,
             clock.clone(),
-        );
+        )?;
+        let life = operator.releases.suspension.millis();
+        let suspended = Suspended::open(store.clone(), runtime.clone(), clock.clone(), life);
+        let suspended = suspended.context("reading which rules are suspended")?;
         let shadows = Shadows::new(runtime.clone(), clock.clone());
         let signed = Arc::new(Signed::default());
         metrics.add_collector(Box::new(SignedCollector(signed.clone())));
@@ -282,6 +288,7 @@ impl Host {
             store,
             outbound,
             releases,
+            suspended,
             shadows,
             metrics,
             spans,

@@ -128,7 +128,7 @@ const ABOUT_ONESELF: [&str; 5] = ["confirmations", "passkeys", "session", "sign-
 pub fn role_for(method: &Method, path: &str) -> Option<Role> {
     let first = path.split('/').nth(1).unwrap_or_default();
     let is_read = method == Method::GET || method == Method::HEAD;
-    let approves = ["passkeys", "releases"].contains(&first) && path.ends_with("/approve");
+    let approves = ["passkeys", "plans", "releases", "suspensions"].contains(&first) && path.ends_with("/approve");
     if approves && !is_read {
         Some(Role::Checker)
     } else if ABOUT_ONESELF.contains(&first) {
@@ -470,6 +470,8 @@ mod tests {
         let of_change = |path| role_for(&Method::POST, path);
         assert_eq!(of_change("/releases/2/rollback"), Some(Role::Admin));
         assert_eq!(of_change("/releases/2/approve"), Some(Role::Checker));
+        assert_eq!(of_change("/plans/sha256:0/approve"), Some(Role::Checker));
+        assert_eq!(of_change("/plans/sha256:0/apply"), Some(Role::Admin));
         assert_eq!(role_for(&Method::GET, "/releases/2/approve"), reader);
         assert_eq!(of_change("/tokens"), None);
         assert_eq!(of_change("/tokens-of-others"), Some(Role::Admin));

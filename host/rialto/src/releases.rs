@@ -24,11 +24,16 @@
 //! are, or prove less, always does. The approval holds only while the release is current
 //! that was current when the new one was stored, because the plan was made against that one.
 //!
+//! With officers in the operator's document, every release that replaces another one becomes current by a plan that enough
+//! of them have signed ([`crate::plans`]). Only the release that was current just before is made current again without one.
+//!
 //! Changes happen one at a time. A request may name the release that must be current for it, and is refused if
 //! another one is.
 
 mod activation;
+pub mod calendar;
 mod changes;
+mod planned;
 mod refused;
 mod views;
 
@@ -57,12 +62,14 @@ use crate::located::located;
 use crate::log_lines;
 use crate::ops::reserved;
 use crate::plan;
+use crate::plans::Officers;
 use crate::revocations;
 use crate::sources;
 use crate::spec;
 use crate::tokens;
 
 pub use changes::with_rule;
+pub use planned::{ShownPlan, ShownSignature};
 pub use refused::Refused;
 use refused::unfit;
 pub use views::{Activation, Applied, Difference, ShownRelease, Summary};
@@ -86,6 +93,7 @@ pub struct Releases {
     store: Arc<SqliteStore>,
     runtime: Arc<Runtime>,
     operator: Operator,
+    officers: Officers,
     apis: Apis,
     /// What gRPC clients are offered, if there is a gRPC listener.
     offering: Option<Offering>,
@@ -99,26 +107,30 @@ pub struct Releases {
 
 impl Releases {
     /// The releases of this store, which may have none.
+    ///
+    /// # Errors
+    /// When an officer's public key cannot be used.
     pub fn new(
         store: Arc<SqliteStore>,
         runtime: Arc<Runtime>,
         operator: Operator,
         offering: Option<Offering>,
         clock: Arc<dyn Clock>,
-    ) -> Self {
+    ) -> anyhow::Result<Self> {
         let names = operator.listeners.keys();
         let apis = names.map(|name| (name.to_string(), Arc::new(ArcSwap::default())));
-        Self {
+        Ok(Self {
             store,
             runtime,
             apis: apis.collect(),
+            officers: Officers::of(&operator)?,
             operator,
             offering,
             calls: watch::Sender::default(),
             clock,
             current: Mutex::new(None),
             loaded: Mutex::new(None),
-        }
+        })
     }
 
     /// The APIs of each listener.

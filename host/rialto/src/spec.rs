@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rialto_components::{
-    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec,
+    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec,
     SignerSpec, StepSpec,
 };
 use rialto_manifest::operator::Surface;
@@ -72,6 +72,10 @@ pub fn release(
                 OnFailure::AllowAndFlag => Failing::AllowAndFlag,
             },
             failure_code: binding.failure_code.as_str().into(),
+            effective: Effective {
+                from: binding.effective_from.map(|at| at.millis()),
+                until: binding.effective_until.map(|at| at.millis()),
+            },
             shadow: binding.shadow.as_ref().map(|shadow| ShadowSpec {
                 rule: shadow.rule.shared(),
                 settings: binding.shadow_settings_json().unwrap_or_default().into(),

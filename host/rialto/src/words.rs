@@ -12,8 +12,10 @@ use crate::ops::Story;
 mod backtest;
 mod deliveries;
 mod plain;
+mod plans;
 mod receipts;
 mod releases;
+mod suspensions;
 mod wiring;
 mod wrap;
 
@@ -21,7 +23,9 @@ pub use backtest::{backtest, shadow};
 pub use deliveries::{deliveries, destinations, report};
 pub use plain::{plain, plain_lines};
 pub use receipts::{receipts, verdict};
-pub use releases::{release, release_in_a_list};
+pub use plans::{plan, plan_in_a_list, signatures_of_plan};
+pub use releases::{effective, release, release_in_a_list};
+pub use suspensions::suspension;
 pub use wiring::{calls, scheme, wiring};
 pub use wrap::{width, wrapped};
 

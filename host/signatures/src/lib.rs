@@ -11,6 +11,7 @@
 //! | who has which keys now | [`keyring`] |
 //! | a folder of keys that may change at any time | [`folder`] |
 //! | message authentication codes, and comparing secrets | [`secrets`] |
+//! | what people sign with keys of their own | [`statement`] |
 
 pub mod folder;
 pub mod jws;
@@ -18,8 +19,10 @@ pub mod key;
 pub mod keyring;
 pub mod pem;
 pub mod secrets;
+pub mod statement;
 
 pub use folder::KeyFolder;
 pub use jws::Signed;
 pub use key::{Algorithm, KeyError, PrivateKey, PublicKey};
 pub use keyring::{Keyring, PublicKeys, Signers, Verdict};
+pub use statement::{PersonKey, PersonSigner};

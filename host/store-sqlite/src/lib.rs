@@ -22,6 +22,7 @@ mod migrations;
 mod operations;
 mod passkeys;
 mod personal_data;
+mod plans;
 mod ranges;
 mod receipts;
 mod records;
@@ -31,6 +32,7 @@ mod rows;
 mod slices;
 mod snapshot;
 mod store;
+mod suspensions;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -60,8 +62,10 @@ pub use memtable::{FlushLag, FlushPolicy};
 pub use operations::{Operation, Outcome};
 pub use passkeys::{Act, Passkey};
 pub use personal_data::PeopleKeys;
+pub use plans::{PlanSignature, StoredPlan};
 pub use receipts::ReceiptReader;
 pub use snapshot::{Order, Snapshot, SnapshotError};
+pub use suspensions::StoredSuspension;
 
 /// How many connections readers have.
 const READERS: u32 = 4;

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 14] = [
+const VERSIONS: [(i64, &str, &str); 15] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -60,6 +60,7 @@ const VERSIONS: [(i64, &str, &str); 14] = [
         "personal data",
         include_str!("../migrations/0014_personal_data.sql"),
     ),
+    (15, "plans", include_str!("../migrations/0015_plans.sql")),
 ];
 
 const _: () = {

@@ -45,6 +45,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         }
     }
     people(document, problems);
+    super::releases::releases(document, problems);
     super::sign_in::sign_in(document, problems);
     super::keys::providers_of_keys(document, problems);
     super::keys::hub_key(document, problems);

@@ -30,7 +30,9 @@ pub(crate) fn bound_twice(scheme: &Scheme, problems: &mut Diagnostics) {
     for (step, bindings) in &scheme.steps {
         for (n, binding) in bindings.iter().enumerate() {
             let is_same = |earlier: &Binding| {
-                earlier.rule == binding.rule && earlier.settings == binding.settings
+                earlier.rule == binding.rule
+                    && earlier.settings == binding.settings
+                    && earlier.overlaps(binding)
             };
             if bindings[..n].iter().any(is_same) {
                 scheme.document().problem(
@@ -129,6 +131,16 @@ impl Check<'_> {
 
     fn binding(&mut self, step: &Name, n: usize, binding: &Binding) {
         let file = self.file;
+        if let (Some(from), Some(until)) = (binding.effective_from, binding.effective_until)
+            && until <= from
+        {
+            self.problem(
+                &format!("steps/{step}/{n}/effective-until"),
+                Code::Contradiction,
+                format!("the rule `{}` would end at {until}, before it begins at {from}", binding.rule),
+                "Name an end after the beginning.",
+            );
+        }
         let shadow = binding.shadow.as_ref();
         let named = [
             ("rule", Some(&binding.rule)),

@@ -26,6 +26,8 @@ pub struct Report {
     pub since: u64,
     /// The instant before which they are.
     pub until: u64,
+    /// The instant by whose effective rules they were judged again.
+    pub as_of: u64,
     /// The one step, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -394,6 +396,7 @@ impl Report {
             rules: candidate.rules,
             since,
             until,
+            as_of: selection.as_of,
             step: selection.step.clone(),
             participant: selection.participant.clone(),
             currency: selection.currency.clone(),

@@ -1,5 +1,6 @@
 //! `rialto release backtest`: what a folder's rules would have decided.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget};
-use rialto_components::Digest;
+use rialto_components::{Digest, Release};
 use rialto_engine::Timestamp;
 use rialto_store_sqlite::ReceiptReader;
 use rialto_telemetry::logs::{self, Format};
@@ -40,6 +41,9 @@ pub(super) struct Backtest {
     /// Judge only the requests with an amount in this currency.
     #[arg(long, value_name = "CODE")]
     currency: Option<String>,
+    /// Judge by the rules that are effective at this instant. Without it, now.
+    #[arg(long, value_name = "TIME", value_parser = instants::past)]
+    as_of: Option<u64>,
     /// The number of verdicts at a time. Without it, as many as the machine has processors.
     #[arg(long, value_name = "NUMBER")]
     threads: Option<usize>,
@@ -117,7 +121,11 @@ impl Backtest {
             step: self.step.clone(),
             participant: self.participant.clone(),
             currency: self.currency.clone(),
+            as_of: self.as_of.unwrap_or_else(instants::now),
         };
+        if self.as_of.is_none() {
+            tell_later(&rules.release, selection.as_of);
+        }
         let progress = Arc::new(Progress::default());
         let shown = Shown::start(progress.clone());
         let begun = Instant::now();
@@ -154,6 +162,22 @@ impl Backtest {
             out::note(format_args!("{} has the report: {digest}", file.display()));
         }
         Ok(0)
+    }
+}
+
+/// Say that rules with another time are left out.
+fn tell_later(release: &Release, now: u64) {
+    let bound = release.steps.values().flatten();
+    let later: BTreeSet<&str> = bound
+        .filter(|bound| !bound.effective.covers(now))
+        .map(|bound| &*bound.identity.name)
+        .collect();
+    if !later.is_empty() {
+        let later: Vec<&str> = later.into_iter().collect();
+        out::note(format_args!(
+            "not effective now, and so not asked: {}; --as-of judges by another instant",
+            later.join(", ")
+        ));
     }
 }
 

@@ -20,6 +20,7 @@ use crate::located::{located, of_all, of_operator, offered_in_vain};
 use crate::log_lines;
 use crate::out;
 use crate::passkeys::verifying;
+use crate::plans::Officers;
 use crate::releases::api_of;
 use crate::revocations;
 use crate::sign_in;
@@ -155,6 +156,9 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
     }
     if let Err(error) = verifying::relying_party(manifest.operator()) {
         return Ok(Err(of_operator("bad-passkeys", format!("{error:#}"))));
+    }
+    if let Err(error) = Officers::of(manifest.operator()) {
+        return Ok(Err(of_operator("bad-officer", format!("{error:#}"))));
     }
     let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
     let spec = spec::release(0, manifest.document(), |wanted| {

@@ -16,9 +16,11 @@ mod ledger;
 mod office;
 mod passkey;
 mod personal_data;
+mod plan;
 mod plugin;
 mod proto;
 mod release;
+mod rule;
 mod rules_alone;
 mod serve;
 mod shadow;
@@ -106,6 +108,12 @@ enum Command {
     /// Plan, apply, list and roll back releases of a running host
     #[command(subcommand)]
     Release(release::Release),
+    /// Sign a plan of a release, show plans and approve one with a passkey
+    #[command(subcommand)]
+    Plan(plan::Plan),
+    /// Suspend a rule in an emergency, confirm it and end it
+    #[command(subcommand)]
+    Rule(rule::Rule),
     /// Show what candidates in the shadow of rules have judged
     #[command(subcommand)]
     Shadow(shadow::Shadow),
@@ -178,6 +186,8 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Proto(proto) => proto.run(),
         Command::Wit(wit) => wit.run(),
         Command::Release(release) => release.run(),
+        Command::Plan(plan) => plan.run(),
+        Command::Rule(rule) => rule.run(),
         Command::Shadow(shadow) => shadow.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Participant(participant) => participant.run(),

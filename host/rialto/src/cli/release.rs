@@ -1,11 +1,12 @@
 //! `rialto release …`: changing what a running host runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, bail};
 use rialto_manifest::Manifest;
 
 use super::backtest::Backtest;
-use super::{At, load};
+use super::{At, instants, load, plan};
 use crate::client::Client;
 use crate::ops::{Change, Proposal};
 use crate::out::{self, Unwritten};
@@ -17,10 +18,23 @@ const WAITS: u8 = 3;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Release {
-    /// Print what a folder would change, and whether it would be accepted
+    /// Print what a folder would change, and whether it would be accepted; with --out make a plan that officers sign
     Plan {
         /// The folder with the new scheme.
-        scheme: PathBuf,
+        #[arg(required_unless_present = "release", conflicts_with = "release")]
+        scheme: Option<PathBuf>,
+        /// The release that is to become current again, instead of a folder.
+        #[arg(long, value_name = "NUMBER", requires = "out")]
+        release: Option<u64>,
+        /// Make a plan, and write it to this file, which must not exist.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// The report that `rialto release backtest --out` wrote about the folder.
+        #[arg(long, value_name = "FILE", requires = "out")]
+        backtest: Option<PathBuf>,
+        /// Why, for those who sign.
+        #[arg(long, default_value = "", requires = "out")]
+        note: String,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -32,7 +46,14 @@ pub(super) enum Release {
     /// Make a folder the current release while payments flow, or refuse it and change nothing
     Apply {
         /// The folder with the new scheme.
-        scheme: PathBuf,
+        #[arg(required_unless_present = "plan", conflicts_with = "plan")]
+        scheme: Option<PathBuf>,
+        /// A plan's file or digest, instead of a folder.
+        #[arg(long, value_name = "FILE")]
+        plan: Option<PathBuf>,
+        /// The file of an officer's signature under the plan. Several for several.
+        #[arg(long = "signature", value_name = "FILE", requires = "plan")]
+        signatures: Vec<PathBuf>,
         /// Why, for the list of releases.
         #[arg(long, default_value = "")]
         note: String,
@@ -64,7 +85,11 @@ pub(super) enum Release {
     /// Show a release: who made it and why, when it was current, its components
     Show {
         /// The release's number.
-        number: u64,
+        #[arg(required_unless_present = "as_of")]
+        number: Option<u64>,
+        /// The instant at which the rules must have been in force. Without a number, the release that was current then.
+        #[arg(long, value_name = "TIME", value_parser = instants::past)]
+        as_of: Option<u64>,
         /// Print only its scheme.toml.
         #[arg(long, conflicts_with = "json")]
         text: bool,
@@ -116,34 +141,44 @@ impl Release {
     pub fn run(self) -> anyhow::Result<u8> {
         match self {
             Self::Backtest(backtest) => backtest.run(),
-            Self::Plan { scheme, json, at } => {
-                let Some(manifest) = load(&scheme)? else {
-                    return Ok(2);
-                };
-                let client = at.or(&scheme).client()?;
-                let planned: Applied =
-                    client.post("/releases/plan", &proposal(&client, &manifest, "")?)?;
-                if json {
-                    out::json(&planned)?;
-                } else if planned.unchanged {
-                    let number = planned.number;
-                    out::line(format_args!(
-                        "nothing would change: release {number} is current"
-                    ))?;
-                } else {
-                    out::line(format_args!("release {} would change:", planned.number))?;
-                    print_changes(&planned.changes)?;
-                    print_needs(&planned)?;
+            Self::Plan {
+                scheme,
+                release,
+                out,
+                backtest,
+                note,
+                json,
+                at,
+            } => match (out, scheme) {
+                (Some(out), scheme) => {
+                    let of = plan::Making {
+                        scheme,
+                        release,
+                        backtest,
+                        note,
+                    };
+                    of.write(&out, json, at)
                 }
-                Ok(0)
-            }
+                (None, Some(scheme)) => planned(&scheme, json, at),
+                (None, None) => bail!("name the folder with the new scheme"),
+            },
             Self::Apply {
                 scheme,
+                plan,
+                signatures,
                 note,
                 expect,
                 json,
                 at,
             } => {
+                if let Some(plan) = plan {
+                    let change = Change {
+                        expected: expect,
+                        note,
+                    };
+                    return plan::apply(&plan, &signatures, &change, json, &at);
+                }
+                let scheme = scheme.context("name the folder with the new scheme")?;
                 let Some(manifest) = load(&scheme)? else {
                     return Ok(2);
                 };
@@ -185,10 +220,11 @@ impl Release {
             }
             Self::Show {
                 number,
+                as_of,
                 text,
                 json,
                 at,
-            } => show(number, text, json, &at),
+            } => show((number, as_of), text, json, &at),
             Self::Diff { from, to, json, at } => {
                 let path = format!("/releases/{from}/diff/{to}");
                 let difference: Difference = at.client()?.get(&path)?;
@@ -223,9 +259,32 @@ impl Release {
     }
 }
 
+/// Prints what a folder would change.
+fn planned(scheme: &Path, json: bool, at: At) -> anyhow::Result<u8> {
+    let Some(manifest) = load(scheme)? else {
+        return Ok(2);
+    };
+    let client = at.or(scheme).client()?;
+    let planned: Applied = client.post("/releases/plan", &proposal(&client, &manifest, "")?)?;
+    if json {
+        out::json(&planned)?;
+    } else if planned.unchanged {
+        let number = planned.number;
+        out::line(format_args!(
+            "nothing would change: release {number} is current"
+        ))?;
+    } else {
+        out::line(format_args!("release {} would change:", planned.number))?;
+        print_changes(&planned.changes)?;
+        print_calendar(&planned)?;
+        print_needs(&planned)?;
+    }
+    Ok(0)
+}
+
 impl At {
     /// Without `--at` and `--state`, the folder that a command names is the running host's.
-    fn or(self, scheme: &std::path::Path) -> Self {
+    pub(super) fn or(self, scheme: &Path) -> Self {
         if self.state.is_none() && self.at == std::path::Path::new(".") {
             return Self {
                 at: scheme.to_owned(),
@@ -237,7 +296,7 @@ impl At {
 }
 
 /// Sends the components, then the scheme to plan or apply.
-fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<Proposal> {
+pub(super) fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<Proposal> {
     for component in manifest.components() {
         client.put_component(&component.bytes)?;
     }
@@ -248,21 +307,59 @@ fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<
     })
 }
 
-fn show(number: u64, text: bool, json: bool, at: &At) -> anyhow::Result<u8> {
-    let release: ShownRelease = at.client()?.get(&format!("/releases/{number}"))?;
+fn show(
+    (number, as_of): (Option<u64>, Option<u64>),
+    text: bool,
+    json: bool,
+    at: &At,
+) -> anyhow::Result<u8> {
+    let client = at.client()?;
+    let number = match (number, as_of) {
+        (Some(number), _) => number,
+        (None, as_of) => current_at(&client, as_of.unwrap_or_default())?,
+    };
+    let release: ShownRelease = client.get(&format!("/releases/{number}"))?;
     if json {
         out::json(&release)?;
     } else if text {
         out::text(&release.document.text)?;
     } else {
         out::text(words::release(&release))?;
+        let scheme = release.document.scheme();
+        let scheme = scheme.map_err(|problems| anyhow::anyhow!("{}", problems.plain()))?;
+        let instant = as_of.unwrap_or_else(instants::now);
+        out::text(words::effective(&scheme, instant))?;
     }
     Ok(0)
+}
+
+/// The release that was current at an instant.
+fn current_at(client: &Client, instant: u64) -> anyhow::Result<u64> {
+    let releases: Vec<Summary> = client.get("/releases")?;
+    let activations = releases.iter().flat_map(|release| {
+        let done = release.activations.iter().filter(|one| one.done);
+        done.map(|one| (one.at, release.number))
+    });
+    let before = activations.filter(|(at, _)| *at <= instant);
+    let last = before.max();
+    let (_, number) = last.with_context(|| {
+        format!("no release is known to have been current at {}", words::instant(instant))
+    })?;
+    Ok(number)
 }
 
 pub(super) fn print_changes(changes: &[String]) -> Result<(), Unwritten> {
     let mut changes = changes.iter();
     changes.try_for_each(|change| out::line(format_args!("  {change}")))
+}
+
+/// Prints when rules begin and end, if they do.
+pub(super) fn print_calendar(applied: &Applied) -> Result<(), Unwritten> {
+    if applied.calendar.is_empty() {
+        return Ok(());
+    }
+    out::line("the calendar ahead:")?;
+    print_changes(&applied.calendar)
 }
 
 /// Prints why a second person has to approve, if so.
@@ -299,6 +396,7 @@ pub(super) fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8>
         out::line(format_args!("release {number} is current ({digest})"))?;
     }
     print_changes(&applied.changes)?;
+    print_calendar(applied)?;
     print_needs(applied)?;
     Ok(code)
 }

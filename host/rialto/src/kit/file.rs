@@ -12,7 +12,7 @@ use rialto_components::introspect::Shape;
 use rialto_components::problem::Problem;
 use rialto_components::release::RuleDescription;
 use rialto_components::{
-    ComponentSpec, Digest, Failing, Grants, Isolation, Limits, Release, ReleaseSpec, Role, Runtime,
+    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release, ReleaseSpec, Role, Runtime,
     StepSpec, StoredVerdict,
 };
 use rialto_engine::Entropy as _;
@@ -208,6 +208,7 @@ impl RuleFile {
             settings: settings.into(),
             failing: Failing::Refuse,
             failure_code: FAILURE_CODE.into(),
+            effective: Effective::default(),
             shadow: None,
         }];
         let mut codes = self.description.codes.clone();
@@ -231,7 +232,7 @@ impl RuleFile {
         input: &Value,
     ) -> Result<Judged, Unjudged> {
         let release = self.bind(step, &settings.to_string())?;
-        let verdicts = release.judge_step(step, subject, input);
+        let verdicts = release.judge_step((step, 0), subject, input);
         let verdicts = verdicts.map_err(|misfit| Unjudged::Misfit {
             step: step.to_owned(),
             why: misfit.to_string(),

@@ -16,10 +16,12 @@ mod pages;
 mod passkey_pages;
 mod passkeys;
 mod personal_data;
+mod plans;
 mod problem;
 mod releases;
 mod shadows;
 mod sign_in;
+mod suspensions;
 mod tokens;
 
 use std::sync::Arc;
@@ -57,6 +59,7 @@ pub use inspect::{
 };
 pub use passkeys::{Confirming, ShownBegun, ShownConfirmation, ShownPasskey};
 pub use personal_data::{ShownKeys, Shred, ShreddedPeople};
+pub use plans::NewPlan;
 pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
 pub use sign_in::ShownSession;
@@ -75,7 +78,7 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 22] = [
+const OWN: [&str; 24] = [
     "archives",
     "audit-log",
     "components",
@@ -89,6 +92,7 @@ const OWN: [&str; 22] = [
     "openapi",
     "passkeys",
     "personal-data",
+    "plans",
     "receipts",
     "refusals",
     "releases",
@@ -97,6 +101,7 @@ const OWN: [&str; 22] = [
     "shadows",
     "sign-in",
     "sign-out",
+    "suspensions",
     "tokens",
 ];
 
@@ -136,6 +141,15 @@ routes! {
     "/releases/{number}/approve" post releases::approve;
     "/releases/{number}/rollback" post releases::rollback;
     "/rules/{name}/swap" post releases::swap;
+    "/rules/{name}/suspend" post suspensions::suspend;
+    "/suspensions" get suspensions::list;
+    "/suspensions/{number}/approve" post suspensions::confirm;
+    "/suspensions/{number}/end" post suspensions::end;
+    "/plans" get plans::list, post plans::make;
+    "/plans/{digest}" get plans::show;
+    "/plans/{digest}/signatures" post plans::sign;
+    "/plans/{digest}/approve" post plans::approve;
+    "/plans/{digest}/apply" post plans::apply;
     "/components/{digest}" put releases::component;
     "/archives" get archives::list;
     "/events/{id}" get inspect::events;

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use crate::credentials::NotMade;
 use crate::passkeys;
+use crate::plans::NotSigned;
 use crate::releases::Refused;
+use crate::suspensions::NotSuspended;
 
 /// The prefix of every problem's `type`.
 const TYPE: &str = "urn:rialto:problem:";
@@ -55,6 +57,9 @@ kinds! {
     Unauthorized UNAUTHORIZED "unauthorized" "No operator's token or session was shown.",
     RoleMissing FORBIDDEN "role-missing" "The operator has not the role.",
     OwnRelease FORBIDDEN "own-release" "Nobody approves a release that they made.",
+    OwnPlan FORBIDDEN "own-plan" "Nobody approves a plan that they made.",
+    NoOfficer FORBIDDEN "no-officer" "The operator's document names no such officer.",
+    OwnSuspension FORBIDDEN "own-suspension" "Nobody confirms a suspension of their own.",
     NobodyNamed FORBIDDEN "nobody-named" "A second person is needed, and the operator's document names nobody.",
     ForeignOrigin FORBIDDEN "foreign-origin" "A page of another origin may have sent the request with a browser's session.",
     ConfirmationRequired FORBIDDEN "confirmation-required" "An approval must be confirmed with a passkey, and was not.",
@@ -63,6 +68,8 @@ kinds! {
     TokenByToken FORBIDDEN "token-by-token" "A personal token makes no tokens.",
     NotFound NOT_FOUND "not-found" "There is nothing at this path, or no dead letter of this id.",
     ReleaseUnknown NOT_FOUND "release-unknown" "There is no release of this number.",
+    PlanUnknown NOT_FOUND "plan-unknown" "There is no plan of this digest.",
+    SuspensionUnknown NOT_FOUND "suspension-unknown" "No suspension of this number is in force.",
     RuleUnknown NOT_FOUND "rule-unknown" "The current release has no rule of this name.",
     PasskeysNotSet NOT_FOUND "passkeys-not-set" "The operator's document has no passkeys.",
     PersonalDataNotSet NOT_FOUND "personal-data-not-set" "The operator's document does not say whose records are encrypted.",
@@ -73,6 +80,12 @@ kinds! {
     ReleaseMoved CONFLICT "release-moved" "Another release is current than the one that the change is meant for.",
     ReleaseWaits CONFLICT "release-waits" "The release waits for the approval of a second person.",
     ReleaseNotWaiting CONFLICT "release-not-waiting" "The release does not wait for an approval.",
+    PlanNeeded CONFLICT "plan-needed" "Officers approve changes, so the release needs a plan.",
+    PlanApplied CONFLICT "plan-applied" "The plan was applied already.",
+    PlanExpired CONFLICT "plan-expired" "The plan is too old.",
+    PlanUnsigned CONFLICT "plan-unsigned" "Too few officers have signed the plan.",
+    RuleSuspended CONFLICT "rule-suspended" "The rule is suspended already.",
+    SuspensionLapsed CONFLICT "suspension-lapsed" "Nobody has confirmed the person's last suspension.",
     ComponentMissing CONFLICT "component-missing" "A component has not been sent.",
     UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
     NotReplayable CONFLICT "not-replayable" "A rule cannot be asked again as its receipt says.",
@@ -85,6 +98,8 @@ kinds! {
     TooLarge PAYLOAD_TOO_LARGE "too-large" "The body is too long.",
     MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is not said to be of a media type that is taken.",
     ReleaseUnfit UNPROCESSABLE_ENTITY "release-unfit" "The release does not fit: `problems` has each problem.",
+    PlanRefused UNPROCESSABLE_ENTITY "plan-refused" "No plan can be made of this.",
+    SignatureRefused UNPROCESSABLE_ENTITY "signature-refused" "The signature is none of the officer under this plan.",
     PasskeyRefused UNPROCESSABLE_ENTITY "passkey-refused" "The passkey's response does not hold.",
     Internal INTERNAL_SERVER_ERROR "internal" "The host could not do it; its words say whether something may have changed.",
     Store INTERNAL_SERVER_ERROR "store" "The store could not be read or written.",
@@ -138,6 +153,15 @@ impl From<Refused> for Problem {
             Refused::NotWaiting(_) => Kind::ReleaseNotWaiting,
             Refused::OwnRelease { .. } => Kind::OwnRelease,
             Refused::Unnamed(_) => Kind::NobodyNamed,
+            Refused::PlanNeeded => Kind::PlanNeeded,
+            Refused::Unplanned(_) => Kind::PlanRefused,
+            Refused::PlanUnknown(_) => Kind::PlanUnknown,
+            Refused::PlanApplied { .. } => Kind::PlanApplied,
+            Refused::PlanExpired(_) => Kind::PlanExpired,
+            Refused::PlanUnsigned { .. } => Kind::PlanUnsigned,
+            Refused::NotSigned(NotSigned::Maker(_)) => Kind::OwnPlan,
+            Refused::NotSigned(NotSigned::NoOfficer(_)) => Kind::NoOfficer,
+            Refused::NotSigned(_) => Kind::SignatureRefused,
             Refused::Failed(_) => Kind::Internal,
         };
         let mut problem = Self::new(kind, detail);
@@ -145,6 +169,21 @@ impl From<Refused> for Problem {
             problem.problems = problems;
         }
         problem
+    }
+}
+
+impl From<NotSuspended> for Problem {
+    fn from(refused: NotSuspended) -> Self {
+        let kind = match refused {
+            NotSuspended::Store(error) => return error.into(),
+            NotSuspended::NoRule(_) => Kind::RuleUnknown,
+            NotSuspended::Already(_) => Kind::RuleSuspended,
+            NotSuspended::Unconfirmed { .. } => Kind::SuspensionLapsed,
+            NotSuspended::Unknown(_) => Kind::SuspensionUnknown,
+            NotSuspended::Own(_) => Kind::OwnSuspension,
+            NotSuspended::Unnamed => Kind::NobodyNamed,
+        };
+        Self::new(kind, refused.to_string())
     }
 }
 

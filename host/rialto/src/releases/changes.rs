@@ -6,14 +6,35 @@ use anyhow::Context as _;
 use rialto_components::{Digest, Release};
 use rialto_engine::Engine;
 use rialto_manifest::ComponentKind;
-use rialto_manifest::operator::SecondPerson;
+use rialto_manifest::releases::SecondPerson;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredRelease;
 
-use super::{Applied, ChangeRequest, Refused, Releases, read};
+use super::refused::unfit;
+use super::{Applied, ChangeRequest, Refused, Releases, calendar, read};
 use crate::audit::{Actor, beginning};
 use crate::operators::Caller;
 use crate::plan;
+
+/// What is kept of a release beside its contents.
+pub(super) struct Kept<'a> {
+    /// Who made it.
+    pub maker: &'a str,
+    /// Why.
+    pub note: &'a str,
+    /// Who has approved it already.
+    pub approver: Option<&'a str>,
+}
+
+impl<'a> Kept<'a> {
+    fn of(request: &ChangeRequest<'a>) -> Self {
+        Self {
+            maker: &request.who.person,
+            note: request.note,
+            approver: None,
+        }
+    }
+}
 
 impl Releases {
     /// Make a document the current release. Fails if `expected` names another release than the current one.
@@ -61,10 +82,12 @@ impl Releases {
         {
             return Ok(Applied::unchanged(*number, &document));
         }
+        self.planned(current.as_ref())?;
         let before = current
             .as_ref()
             .map(|(number, document)| (*number, document));
-        let (mut applied, release) = self.keep(request.who, request.note, before, &document)?;
+        self.has_possible_dates(before.map(|(_, d)| d), &document)?;
+        let (mut applied, release) = self.keep(&Kept::of(request), before, &document)?;
         applied.changes = changes;
         if !applied.needs_approval.is_empty() {
             return Ok(applied);
@@ -77,10 +100,9 @@ impl Releases {
     }
 
     /// Store a release that fits. Returns it, with the reasons why it needs a second person's approval, if it does.
-    fn keep(
+    pub(super) fn keep(
         &self,
-        by: &Actor,
-        note: &str,
+        kept: &Kept<'_>,
         before: Option<(u64, &SchemeDocument)>,
         document: &SchemeDocument,
     ) -> Result<(Applied, Arc<Release>), Refused> {
@@ -88,9 +110,13 @@ impl Releases {
         let number = stored.last().map_or(1, |last| last.number + 1);
         let release = Arc::new(self.prepare(number, document)?);
         let digest = release.digest.to_string();
-        let needs_approval = self.needs_approval(before.map(|(_, d)| d), document);
+        let needs_approval = match kept.approver {
+            Some(_) => Vec::new(),
+            None => self.needs_approval(before.map(|(_, d)| d), document),
+        };
         let waits_on = (!needs_approval.is_empty()).then(|| before.map_or(0, |(number, _)| number));
         let applied = |number| Applied {
+            calendar: self.calendar(document),
             number,
             digest: digest.clone(),
             changes: Vec::new(),
@@ -101,7 +127,7 @@ impl Releases {
         // without a release does this too.
         if let Some(last) = stored.last()
             && waits_on.is_some()
-            && (last.waits_on, &*last.maker, &last.digest) == (waits_on, &*by.person, &digest)
+            && (last.waits_on, &*last.maker, &last.digest) == (waits_on, kept.maker, &digest)
         {
             return Ok((applied(last.number), release));
         }
@@ -112,9 +138,9 @@ impl Releases {
                 digest: digest.clone(),
                 document: json,
                 created_at: self.clock.now(),
-                note: beginning(note),
-                maker: by.person.to_string(),
-                approver: None,
+                note: beginning(kept.note),
+                maker: kept.maker.to_owned(),
+                approver: kept.approver.map(str::to_owned),
                 waits_on,
             })
             .context("storing the release")?;
@@ -124,8 +150,30 @@ impl Releases {
         Ok((applied(number), release))
     }
 
+    /// Check the effective dates of a document that becomes current now.
+    pub(super) fn has_possible_dates(
+        &self,
+        before: Option<&SchemeDocument>,
+        after: &SchemeDocument,
+    ) -> Result<(), Refused> {
+        let before = before.and_then(|before| before.scheme().ok());
+        let after = after.scheme().map_err(|problems| unfit(&problems))?;
+        let problems = calendar::problems(before.as_ref(), &after, self.clock.now().0);
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Refused::Unfit(problems))
+        }
+    }
+
+    /// The calendar ahead of a document; empty if it cannot be read.
+    pub(super) fn calendar(&self, document: &SchemeDocument) -> Vec<String> {
+        let scheme = document.scheme();
+        scheme.map_or_else(|_| Vec::new(), |scheme| calendar::ahead(&scheme, self.clock.now().0))
+    }
+
     /// Why a second person must approve a document that replaces another one.
-    fn needs_approval(
+    pub(super) fn needs_approval(
         &self,
         before: Option<&SchemeDocument>,
         after: &SchemeDocument,
@@ -185,10 +233,12 @@ impl Releases {
             return Err(Refused::OwnRelease { number, maker });
         }
         meant_for(Some(waits_on), current.as_ref())?;
+        self.planned(current.as_ref())?;
         let document = read(&stored)?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
+        let calendar = self.calendar(&document);
         self.store
             .approve_release(number, &by.person)
             .context("storing who approved the release")?;
@@ -200,6 +250,7 @@ impl Releases {
         self.make_current(engine, &mut current, release, document, Some(&request))?;
         tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
         Ok(Applied {
+            calendar,
             number,
             digest,
             changes,
@@ -220,8 +271,10 @@ impl Releases {
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
         let release = self.prepare(number, document)?;
+        self.has_possible_dates(current.as_ref().map(|(_, d)| d), document)?;
         let needs_approval = self.needs_approval(current.as_ref().map(|(_, d)| d), document);
         Ok(Applied {
+            calendar: self.calendar(document),
             number,
             digest: release.digest.to_string(),
             changes,
@@ -250,6 +303,7 @@ impl Releases {
         if stored.waits_on.is_some() {
             return Err(Refused::Waits(number));
         }
+        self.planned_rollback(current.as_ref(), number)?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         let before = current
             .as_ref()
@@ -259,16 +313,22 @@ impl Releases {
             .is_empty()
         {
             let note = with_words(format!("release {number} again"), request.note);
-            let (mut waiting, _) = self.keep(request.who, &note, before, &document)?;
+            let kept = Kept {
+                note: &note,
+                ..Kept::of(request)
+            };
+            let (mut waiting, _) = self.keep(&kept, before, &document)?;
             waiting.changes = changes;
             return Ok(waiting);
         }
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
+        let calendar = self.calendar(&document);
         self.make_current(engine, &mut current, release, document, Some(request))?;
         let ChangeRequest { who, note, .. } = request;
         tracing::warn!(release = number, by = %who.person, note, "an earlier release was made current again");
         Ok(Applied {
+            calendar,
             number,
             digest,
             changes,
@@ -288,7 +348,7 @@ fn with_words(what: String, note: &str) -> String {
 }
 
 /// Check that the expected release is current.
-fn meant_for(
+pub(super) fn meant_for(
     expected: Option<u64>,
     current: Option<&(u64, SchemeDocument)>,
 ) -> Result<(), Refused> {

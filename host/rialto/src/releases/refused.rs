@@ -3,6 +3,9 @@
 use rialto_engine::store::StoreError;
 use rialto_manifest::Diagnostics;
 
+use crate::plans::NotSigned;
+use crate::words;
+
 /// Why a release was not made current. The old one serves on.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
@@ -46,9 +49,56 @@ pub enum Refused {
         "release {0} needs the approval of a second person, and nobody is named: name people in rialto.toml (`[operators.NAME]`), one of them with the role `checker`, and start the host again"
     )]
     Unnamed(u64),
+    /// A release becomes current only by a plan.
+    #[error(
+        "officers approve changes here, so this needs a plan: `rialto release plan DIR --out FILE`, have officers sign it with `rialto plan sign FILE`, then `rialto release apply --plan FILE`"
+    )]
+    PlanNeeded,
+    /// No plan can be made.
+    #[error("{0}")]
+    Unplanned(String),
+    /// There is no plan of this digest.
+    #[error(
+        "there is no plan {0} at this host: it was made at another one, or its file was changed; `rialto plan list` shows those that there are"
+    )]
+    PlanUnknown(String),
+    /// It was applied already.
+    #[error("the plan was applied already: it became release {release}")]
+    PlanApplied {
+        /// The release that it became.
+        release: u64,
+    },
+    /// Its life is over.
+    #[error("the plan could be applied until {}: make it again", words::instant(*.0))]
+    PlanExpired(u64),
+    /// Too few officers have signed it.
+    #[error(
+        "{needed} officers must sign the plan, other persons than its maker, and {}; the officers are {}",
+        signed(.signers),
+        .officers.join(", ")
+    )]
+    PlanUnsigned {
+        /// How many must sign.
+        needed: usize,
+        /// Who has signed.
+        signers: Vec<String>,
+        /// Who may sign.
+        officers: Vec<String>,
+    },
+    /// A signature does not count.
+    #[error(transparent)]
+    NotSigned(#[from] NotSigned),
     /// The host failed to do it.
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
+}
+
+fn signed(signers: &[String]) -> String {
+    if signers.is_empty() {
+        "nobody has".to_owned()
+    } else {
+        format!("only {} did", signers.join(", "))
+    }
 }
 
 fn lines(problems: &[String]) -> String {

@@ -101,6 +101,9 @@ pub struct Applied {
     /// Why it needs a second person's approval. If this is empty, it is current, or would be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs_approval: Vec<String>,
+    /// When its rules begin and end from now on, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calendar: Vec<String>,
     /// Whether it equals the current release, so that nothing was done, or would be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,
@@ -114,6 +117,7 @@ impl Applied {
             digest: document.digest().to_string(),
             changes: Vec::new(),
             needs_approval: Vec::new(),
+            calendar: Vec::new(),
             unchanged: true,
         }
     }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use rialto_manifest::scheme::Scheme;
+
 use super::{instant, plain};
-use crate::releases::{Activation, ShownRelease, Summary};
+use crate::releases::{Activation, ShownRelease, Summary, calendar};
 
 /// How many characters of a digest a list shows.
 const DIGEST_SHOWN: usize = 19;
@@ -60,6 +62,25 @@ pub fn release(release: &ShownRelease) -> String {
     }
     for (kind, name, digest) in document.digests.iter() {
         let _ = writeln!(text, "{:<10} {name:<34} {digest}", kind.to_string());
+    }
+    text
+}
+
+/// The rules that are asked at an instant, by step, and when others begin and end after it.
+pub fn effective(scheme: &Scheme, instant: u64) -> String {
+    let mut text = format!("in force   {}\n", super::instant(instant));
+    for (step, bindings) in &scheme.steps {
+        let asked = bindings.iter().filter(|one| one.is_effective(instant));
+        let asked: Vec<String> = asked.map(|one| one.rule.to_string()).collect();
+        let asked = if asked.is_empty() {
+            "no rule".to_owned()
+        } else {
+            asked.join(", ")
+        };
+        let _ = writeln!(text, "  {step}: {asked}");
+    }
+    for line in calendar::ahead(scheme, instant) {
+        let _ = writeln!(text, "ahead      {line}");
     }
     text
 }

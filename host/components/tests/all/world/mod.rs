@@ -18,7 +18,7 @@ use rialto_components::rules::{Judgement, Outcome, Receipt};
 use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_components::wiring::Problem;
 use rialto_components::{
-    Activation, ComponentSpec, Digest, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
+    Activation, ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
     Role, Runtime, StepSpec,
 };
 use rialto_engine::threads::Threads;
@@ -139,6 +139,7 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         settings: settings.into(),
         failing,
         failure_code: FAILURE_CODE.into(),
+        effective: Effective::default(),
         shadow: None,
     }
 }

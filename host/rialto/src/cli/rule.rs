@@ -1,0 +1,103 @@
+//! `rialto rule`: the emergency path for one rule of a running host.
+
+use super::At;
+use crate::ops::Change;
+use crate::out;
+use crate::suspensions::ShownSuspension;
+use crate::words;
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Rule {
+    /// Take a rule out of force at once; another person must confirm it, or it is in force again after a time
+    Suspend {
+        /// The rule, by its name in the scheme.
+        rule: String,
+        /// Why, for those who must confirm it and the audit log.
+        #[arg(long)]
+        note: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Confirm another person's suspension, which then lasts until somebody ends it
+    Confirm {
+        /// The suspension's number.
+        id: u64,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// End a suspension: the rule is in force again
+    Resume {
+        /// The suspension's number.
+        id: u64,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// List the suspensions of rules, those in force first
+    Suspensions {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+impl Rule {
+    pub fn run(self) -> anyhow::Result<u8> {
+        match self {
+            Self::Suspend {
+                rule,
+                note,
+                json,
+                at,
+            } => change(&format!("/rules/{rule}/suspend"), note, json, &at),
+            Self::Confirm { id, note, json, at } => {
+                change(&format!("/suspensions/{id}/approve"), note, json, &at)
+            }
+            Self::Resume { id, note, json, at } => {
+                change(&format!("/suspensions/{id}/end"), note, json, &at)
+            }
+            Self::Suspensions { json, at } => {
+                let all: Vec<ShownSuspension> = at.client()?.get("/suspensions")?;
+                if json {
+                    out::json(&all)?;
+                } else {
+                    out::text(all.iter().map(words::suspension).collect::<String>())?;
+                    if all.is_empty() {
+                        out::note("no rule was ever suspended");
+                    }
+                }
+                Ok(0)
+            }
+        }
+    }
+}
+
+fn change(path: &str, note: String, json: bool, at: &At) -> anyhow::Result<u8> {
+    let change = Change {
+        expected: None,
+        note,
+    };
+    let changed: ShownSuspension = at.client()?.post(path, &change)?;
+    if json {
+        out::json(&changed)?;
+    } else {
+        out::text(words::suspension(&changed))?;
+    }
+    Ok(0)
+}

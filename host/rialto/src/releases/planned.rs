@@ -1,0 +1,372 @@
+//! Plans of releases: made, signed by officers, and applied.
+
+use anyhow::Context as _;
+use rialto_components::Digest;
+use rialto_engine::Engine;
+use rialto_manifest::scheme::SchemeDocument;
+use rialto_store_sqlite::{PlanSignature, StoredPlan};
+use serde::{Deserialize, Serialize};
+
+use super::changes::{Kept, meant_for};
+use super::{Applied, ChangeRequest, Refused, Releases};
+use crate::audit::beginning;
+use crate::operators::Caller;
+use crate::plan;
+use crate::plans::{Backtested, FORM, PASSKEY, Plan, PlannedFrom, SignatureFile};
+use crate::spec;
+
+/// The most plans that a list shows.
+const LISTED_MAX: u32 = 100;
+
+/// A plan as the operators' API shows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownPlan {
+    /// Its digest.
+    pub digest: String,
+    /// Who made it.
+    pub maker: String,
+    /// When; milliseconds since 1970.
+    pub made: u64,
+    /// When it can be applied no more.
+    pub expires: u64,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// The release that must be current for it.
+    pub from: u64,
+    /// `WAITING` for signatures, `READY`, `APPLIED`, `EXPIRED`, or `OUTDATED` when another release is current.
+    pub state: String,
+    /// The release that it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<u64>,
+    /// How many officers must sign.
+    pub needed: usize,
+    /// Who has signed.
+    pub signatures: Vec<ShownSignature>,
+    /// The plan's text, octet by octet; only where one plan is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
+/// An officer's approval.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShownSignature {
+    /// Who.
+    pub officer: String,
+    /// `Ed25519`, `ES256` or `passkey`.
+    pub kind: String,
+    /// When the host took it; milliseconds since 1970.
+    pub at: u64,
+    /// Whether it counts now.
+    pub counts: bool,
+}
+
+impl Releases {
+    /// Make a plan of a document, and keep it. Nothing becomes current.
+    ///
+    /// # Errors
+    /// When the document does not fit or is current already, no release is current, or the backtest is of no use.
+    pub fn make_plan(
+        &self,
+        request: &ChangeRequest<'_>,
+        document: SchemeDocument,
+        backtest: Option<&str>,
+    ) -> Result<ShownPlan, Refused> {
+        let current = self.current();
+        meant_for(request.expected, current.as_ref())?;
+        let Some((number, before)) = current else {
+            return Err(Refused::Unplanned(
+                "there is no release yet: the first one needs no plan".to_owned(),
+            ));
+        };
+        let to = spec::digest(document.digest());
+        let from = PlannedFrom {
+            release: number,
+            digest: spec::digest(before.digest()),
+        };
+        if to == from.digest {
+            return Err(Refused::Unplanned(format!(
+                "nothing would change: release {number} is current"
+            )));
+        }
+        self.prepare(0, &document)?;
+        self.has_possible_dates(Some(&before), &document)?;
+        let backtest = self.backtested(backtest, to)?;
+        let made = self.clock.now();
+        let plan = Plan {
+            form: FORM.to_owned(),
+            changes: plan::changes(Some(&before), &document),
+            needs_approval: self.needs_approval(Some(&before), &document),
+            calendar: self.calendar(&document),
+            maker: request.who.person.to_string(),
+            made: made.0,
+            expires: made.0.saturating_add(self.operator.releases.plan_life.millis()),
+            note: beginning(request.note),
+            from,
+            to,
+            backtest,
+            document,
+        };
+        let content = plan.text().context("writing the plan")?;
+        let digest = Digest::of(&content).to_string();
+        let stored = StoredPlan {
+            digest: digest.clone(),
+            content,
+            maker: plan.maker.clone(),
+            made,
+            release: None,
+        };
+        self.store.add_plan(&stored).context("storing the plan")?;
+        self.shown_plan(&stored, true)
+    }
+
+    /// What a backtest says, and whether it is there and good enough.
+    fn backtested(&self, text: Option<&str>, to: Digest) -> Result<Option<Backtested>, Refused> {
+        let wanted = &self.operator.releases;
+        let Some(text) = text else {
+            if wanted.backtest_required {
+                return Err(Refused::Unplanned(
+                    "a plan needs a backtest here (`backtest-required` of rialto.toml): `rialto release backtest DIR --out FILE`, then --backtest FILE".to_owned(),
+                ));
+            }
+            return Ok(None);
+        };
+        let backtest =
+            Backtested::of(text, to).map_err(|error| Refused::Unplanned(error.to_string()))?;
+        if wanted.backtest_required && backtest.is_partial {
+            return Err(Refused::Unplanned(
+                "the backtest has only a part of what was judged: run it without --step, --participant and --currency".to_owned(),
+            ));
+        }
+        let dearer = wanted.fuel_increase_max.map(|most| (most, backtest.dearer(most.millionths())));
+        if let Some((most, dearer)) = dearer
+            && !dearer.is_empty()
+        {
+            return Err(Refused::Unplanned(format!(
+                "rules need more fuel than the {most} more that rialto.toml allows (`fuel-increase-max`): {}",
+                dearer.join("; ")
+            )));
+        }
+        Ok(Some(backtest))
+    }
+
+    /// The last plans, the newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn plans(&self) -> Result<Vec<ShownPlan>, Refused> {
+        let stored = self.store.plans(LISTED_MAX).context("reading the plans")?;
+        let shown = stored.iter().map(|plan| self.shown_plan(plan, false));
+        shown.collect()
+    }
+
+    /// One plan with its text.
+    ///
+    /// # Errors
+    /// When there is none of this digest, or the store cannot be read.
+    pub fn show_plan(&self, digest: &str) -> Result<ShownPlan, Refused> {
+        self.shown_plan(&self.stored_plan(digest)?.0, true)
+    }
+
+    /// Take an officer's signature, which was made away from the host.
+    ///
+    /// # Errors
+    /// When there is no such plan, or the signature does not count.
+    pub fn sign_plan(&self, digest: &str, file: &SignatureFile) -> Result<ShownPlan, Refused> {
+        let (stored, _) = self.stored_plan(digest)?;
+        let plan = Digest::of(&stored.content);
+        self.officers.verify(file, plan, &stored.maker)?;
+        self.keep_signature(&stored, &file.officer, &file.algorithm, &file.signature)
+    }
+
+    /// Take an officer's approval, which was confirmed with a passkey.
+    ///
+    /// # Errors
+    /// When there is no such plan, or the caller is no officer, or its maker.
+    pub fn approve_plan(&self, digest: &str, by: &Caller) -> Result<ShownPlan, Refused> {
+        use crate::plans::NotSigned;
+        let (stored, _) = self.stored_plan(digest)?;
+        let person = by.person.to_string();
+        if !self.officers.has(&person) {
+            return Err(NotSigned::NoOfficer(person).into());
+        }
+        if person == stored.maker {
+            return Err(NotSigned::Maker(person).into());
+        }
+        self.keep_signature(&stored, &person, PASSKEY, "")
+    }
+
+    fn keep_signature(
+        &self,
+        plan: &StoredPlan,
+        officer: &str,
+        kind: &str,
+        signature: &str,
+    ) -> Result<ShownPlan, Refused> {
+        let signature = PlanSignature {
+            plan: plan.digest.clone(),
+            officer: officer.to_owned(),
+            kind: kind.to_owned(),
+            signature: signature.to_owned(),
+            at: self.clock.now(),
+        };
+        let kept = self.store.sign_plan(&signature);
+        kept.context("storing who signed the plan")?;
+        self.shown_plan(plan, false)
+    }
+
+    /// Make what a plan has current.
+    ///
+    /// # Errors
+    /// When it was applied, is too old, was made for another release, or too few officers have signed it.
+    pub fn apply_plan(
+        &self,
+        engine: &Engine,
+        request: &ChangeRequest<'_>,
+        digest: &str,
+    ) -> Result<Applied, Refused> {
+        let mut current = self.current.lock();
+        let (stored, plan) = self.stored_plan(digest)?;
+        if let Some(release) = stored.release {
+            return Err(Refused::PlanApplied { release });
+        }
+        if self.clock.now().0 >= plan.expires {
+            return Err(Refused::PlanExpired(plan.expires));
+        }
+        let from = Some(plan.from.release);
+        meant_for(from, current.as_ref())?;
+        meant_for(request.expected, current.as_ref())?;
+        let signers = self.signers(&stored)?;
+        let needed = self.officers.needed();
+        if signers.len() < needed {
+            return Err(Refused::PlanUnsigned {
+                needed,
+                signers,
+                officers: self.officers.names().map(str::to_owned).collect(),
+            });
+        }
+        let before = current.as_ref().map(|(number, document)| (*number, document));
+        let digests_agree = before.is_some_and(|(_, now)| spec::digest(now.digest()) == plan.from.digest);
+        if !digests_agree {
+            return Err(Refused::Failed(anyhow::anyhow!(
+                "release {} is not the one that the plan was made for, and has its number",
+                plan.from.release
+            )));
+        }
+        // Dates may have passed since it was made.
+        self.has_possible_dates(before.map(|(_, now)| now), &plan.document)?;
+        let approver = (needed > 0).then(|| signers.join(", "));
+        let kept = Kept {
+            maker: &plan.maker,
+            note: if request.note.is_empty() { &plan.note } else { request.note },
+            approver: approver.as_deref(),
+        };
+        let (mut applied, release) = self.keep(&kept, before, &plan.document)?;
+        applied.changes.clone_from(&plan.changes);
+        // Before it becomes current: a plan is applied once, also when the host ends in between.
+        let marked = self.store.plan_applied(&stored.digest, Some(applied.number));
+        marked.context("storing that the plan is applied")?;
+        if !applied.needs_approval.is_empty() {
+            return Ok(applied);
+        }
+        let made = self.make_current(engine, &mut current, release, plan.document, Some(request));
+        if let Err(Refused::Unfit(_)) = &made {
+            // The release before stays current, and the plan can be tried again.
+            let unmarked = self.store.plan_applied(&stored.digest, None);
+            unmarked.context("storing that the plan is not applied")?;
+        }
+        made?;
+        let (number, by) = (applied.number, &request.who.person);
+        tracing::info!(release = number, plan = digest, maker = %plan.maker, signers = ?signers, %by, "a release is current by a plan");
+        Ok(applied)
+    }
+
+    /// Refuse a change that would need a plan.
+    pub(super) fn planned(&self, current: Option<&(u64, SchemeDocument)>) -> Result<(), Refused> {
+        if self.officers.needed() == 0 || current.is_none() {
+            return Ok(());
+        }
+        Err(Refused::PlanNeeded)
+    }
+
+    /// The same of a rollback: to the release that was current just before, none is needed, because officers have
+    /// approved it.
+    pub(super) fn planned_rollback(
+        &self,
+        current: Option<&(u64, SchemeDocument)>,
+        number: u64,
+    ) -> Result<(), Refused> {
+        let Err(needed) = self.planned(current) else {
+            return Ok(());
+        };
+        let now = current.map_or(0, |(number, _)| *number);
+        let activations = self.store.activations();
+        let activations = activations.context("reading the activations")?;
+        let mut newest = activations.iter().rev();
+        let last = newest.find(|one| one.done && one.release == now);
+        match last {
+            Some(last) if last.before == number => Ok(()),
+            _ => Err(needed),
+        }
+    }
+
+    fn stored_plan(&self, digest: &str) -> Result<(StoredPlan, Plan), Refused> {
+        let stored = self.store.plan(digest).context("reading the plans")?;
+        let stored = stored.ok_or_else(|| Refused::PlanUnknown(digest.to_owned()))?;
+        let (plan, found) = Plan::read(&stored.content).context("reading a plan in the store")?;
+        if found.to_string() != stored.digest || plan.maker != stored.maker {
+            return Err(Refused::Failed(anyhow::anyhow!(
+                "the plan {digest} in the store was changed"
+            )));
+        }
+        Ok((stored, plan))
+    }
+
+    /// The officers whose approvals of a plan count now.
+    fn signers(&self, plan: &StoredPlan) -> Result<Vec<String>, Refused> {
+        let kept = self.store.plan_signatures(&plan.digest);
+        let kept = kept.context("reading who signed the plan")?;
+        let digest = Digest::of(&plan.content);
+        Ok(self.officers.counting(&kept, digest, &plan.maker))
+    }
+
+    fn shown_plan(&self, stored: &StoredPlan, with_content: bool) -> Result<ShownPlan, Refused> {
+        let (plan, _) = Plan::read(&stored.content).context("reading a plan in the store")?;
+        let kept = self.store.plan_signatures(&stored.digest);
+        let kept = kept.context("reading who signed the plan")?;
+        let signers = self.signers(stored)?;
+        let needed = self.officers.needed();
+        let now = self.store.current_release().context("reading the releases")?;
+        let state = if stored.release.is_some() {
+            "APPLIED"
+        } else if self.clock.now().0 >= plan.expires {
+            "EXPIRED"
+        } else if plan.from.release != now {
+            "OUTDATED"
+        } else if signers.len() < needed {
+            "WAITING"
+        } else {
+            "READY"
+        };
+        let signatures = kept.into_iter().map(|one| ShownSignature {
+            counts: signers.contains(&one.officer),
+            officer: one.officer,
+            kind: one.kind,
+            at: one.at.0,
+        });
+        Ok(ShownPlan {
+            digest: stored.digest.clone(),
+            maker: stored.maker.clone(),
+            made: stored.made.0,
+            expires: plan.expires,
+            note: plan.note,
+            from: plan.from.release,
+            state: state.to_owned(),
+            release: stored.release,
+            needed,
+            signatures: signatures.collect(),
+            content: with_content.then(|| stored.content.clone()),
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! Suspensions: in an emergency one person takes a rule out of force at once, and another person confirms it.
+//!
+//! | State | What happens | Next state |
+//! | --- | --- | --- |
+//! | (in force) | an admin suspends the rule | suspended until the time of `[releases]` is over |
+//! | suspended | another person confirms it | confirmed |
+//! | suspended | the time is over | in force again; that person suspends nothing for a day |
+//! | suspended, confirmed | somebody ends it | in force again |
+//!
+//! A rule that is suspended is not asked, and so allows, at every step and whatever release is current. What it would have
+//! said is not known; `rialto release backtest` can find out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rialto_components::Runtime;
+use rialto_engine::store::StoreError;
+use rialto_engine::{Clock, Timestamp};
+use rialto_store_sqlite::{Act, SqliteStore, StoredSuspension};
+use serde::{Deserialize, Serialize};
+
+use crate::audit::beginning;
+use crate::operators::Caller;
+use crate::words;
+
+/// The suspensions that are read: all that nobody has ended, and enough of the others.
+const READ_MAX: u32 = 1_000;
+/// How long a person suspends nothing after nobody has confirmed a suspension of theirs; milliseconds.
+const PAUSE: u64 = 24 * 3_600_000;
+
+/// A suspension as the operators' API shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownSuspension {
+    /// Its number.
+    pub id: u64,
+    /// The rule's name in the scheme.
+    pub rule: String,
+    /// `SUSPENDED`, `CONFIRMED`, `LAPSED` if nobody confirmed it in time, or `ENDED`.
+    pub state: String,
+    /// Who has suspended it.
+    pub person: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// When; milliseconds since 1970.
+    pub at: u64,
+    /// When it ends unless it is confirmed.
+    pub until: u64,
+    /// Who has confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_by: Option<String>,
+    /// Who has ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
+}
+
+/// Why a suspension was not made, confirmed or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSuspended {
+    /// The current release has no rule of this name.
+    #[error("the current release has no rule `{0}`")]
+    NoRule(String),
+    /// The rule is suspended already.
+    #[error("the rule {0} is suspended already: `rialto rule suspensions`")]
+    Already(String),
+    /// Nobody has confirmed the person's last one.
+    #[error(
+        "nobody has confirmed the suspension of the rule {rule} by {person}, who suspends nothing until {}: somebody else can",
+        words::instant(*.until)
+    )]
+    Unconfirmed {
+        /// Who.
+        person: String,
+        /// The rule that was suspended.
+        rule: String,
+        /// Until when.
+        until: u64,
+    },
+    /// There is no suspension of this number that is in force.
+    #[error("no suspension {0} is in force: `rialto rule suspensions` shows those that there are")]
+    Unknown(u64),
+    /// The same person.
+    #[error("{0} has suspended the rule: somebody else must confirm it")]
+    Own(String),
+    /// The person has no name in rialto.toml.
+    #[error("nobody is named who could confirm it: name people in rialto.toml (`[operators.NAME]`), and start the host again")]
+    Unnamed,
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The suspensions of a host.
+pub struct Suspended {
+    store: Arc<SqliteStore>,
+    runtime: Arc<Runtime>,
+    clock: Arc<dyn Clock>,
+    /// How long one without confirmation lasts; milliseconds.
+    life: u64,
+    /// One change at a time.
+    changing: Mutex<()>,
+}
+
+impl Suspended {
+    /// The suspensions of a store, which are in force from now on.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn open(
+        store: Arc<SqliteStore>,
+        runtime: Arc<Runtime>,
+        clock: Arc<dyn Clock>,
+        life: u64,
+    ) -> Result<Self, StoreError> {
+        let suspended = Self {
+            store,
+            runtime,
+            clock,
+            life,
+            changing: Mutex::default(),
+        };
+        suspended.tell_runtime()?;
+        Ok(suspended)
+    }
+
+    /// All of them, those that nobody has ended first, the newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn list(&self) -> Result<Vec<ShownSuspension>, StoreError> {
+        let now = self.clock.now().0;
+        let all = self.store.suspensions(READ_MAX)?;
+        Ok(all.into_iter().map(|one| shown(one, now)).collect())
+    }
+
+    /// How many rules are suspended now.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn count(&self) -> Result<usize, StoreError> {
+        let now = self.clock.now().0;
+        let all = self.store.suspensions(READ_MAX)?;
+        Ok(all.iter().filter(|one| is_in_force(one, now)).count())
+    }
+
+    /// Suspend a rule of the current release.
+    ///
+    /// # Errors
+    /// When it cannot be suspended, or not by this person now.
+    pub fn suspend(
+        &self,
+        by: &Caller,
+        rule: &str,
+        note: &str,
+    ) -> Result<ShownSuspension, NotSuspended> {
+        let _one = self.changing.lock();
+        let release = self.runtime.current();
+        let member = release.as_ref().and_then(|release| release.member(rule));
+        if member.is_none_or(|member| member.description.is_none()) {
+            return Err(NotSuspended::NoRule(rule.to_owned()));
+        }
+        let now = self.clock.now().0;
+        let all = self.store.suspensions(READ_MAX)?;
+        if all.iter().any(|one| one.rule == rule && is_in_force(one, now)) {
+            return Err(NotSuspended::Already(rule.to_owned()));
+        }
+        // Otherwise one person could suspend a rule for ever, again and again.
+        let lapsed = all.iter().find(|one| {
+            one.person == *by.person && is_lapsed(one, now) && now < one.until.0 + PAUSE
+        });
+        if let Some(lapsed) = lapsed {
+            return Err(NotSuspended::Unconfirmed {
+                person: lapsed.person.clone(),
+                rule: lapsed.rule.clone(),
+                until: lapsed.until.0 + PAUSE,
+            });
+        }
+        self.store.add_suspension(&StoredSuspension {
+            id: 0,
+            rule: rule.to_owned(),
+            person: by.person.to_string(),
+            note: beginning(note),
+            at: Timestamp(now),
+            until: Timestamp(now.saturating_add(self.life)),
+            confirmed: None,
+            ended: None,
+        })?;
+        self.tell_runtime()?;
+        let until = words::instant(now.saturating_add(self.life));
+        tracing::error!(rule, by = %by.person, note, until, "a rule is suspended: it is not asked until then, or until somebody ends it; another person must confirm it, `rialto rule confirm`");
+        self.in_force(|one| one.rule == rule)?.ok_or(NotSuspended::Unknown(0))
+    }
+
+    /// Confirm a suspension of another person. It then lasts until somebody ends it.
+    ///
+    /// # Errors
+    /// When it is not in force, or this person has made it.
+    pub fn confirm(&self, by: &Caller, id: u64) -> Result<ShownSuspension, NotSuspended> {
+        let _one = self.changing.lock();
+        let found = self.in_force(|one| one.id == id)?;
+        let found = found.ok_or(NotSuspended::Unknown(id))?;
+        if !by.is_named() {
+            return Err(NotSuspended::Unnamed);
+        }
+        if found.person == *by.person {
+            return Err(NotSuspended::Own(found.person));
+        }
+        self.store.confirm_suspension(id, &self.act(by))?;
+        self.tell_runtime()?;
+        tracing::warn!(rule = %found.rule, by = %by.person, "the suspension of a rule is confirmed");
+        self.in_force(|one| one.id == id)?.ok_or(NotSuspended::Unknown(id))
+    }
+
+    /// End a suspension. The rule is asked from now on.
+    ///
+    /// # Errors
+    /// When it is not in force.
+    pub fn end(&self, by: &Caller, id: u64) -> Result<ShownSuspension, NotSuspended> {
+        let _one = self.changing.lock();
+        let found = self.in_force(|one| one.id == id)?;
+        let found = found.ok_or(NotSuspended::Unknown(id))?;
+        self.store.end_suspension(id, &self.act(by))?;
+        self.tell_runtime()?;
+        tracing::warn!(rule = %found.rule, by = %by.person, "the suspension of a rule has ended");
+        Ok(ShownSuspension {
+            state: "ENDED".to_owned(),
+            ended_by: Some(by.person.to_string()),
+            ..found
+        })
+    }
+
+    fn act(&self, by: &Caller) -> Act {
+        Act {
+            by: by.person.to_string(),
+            at: self.clock.now(),
+        }
+    }
+
+    fn in_force(
+        &self,
+        wanted: impl Fn(&StoredSuspension) -> bool,
+    ) -> Result<Option<ShownSuspension>, StoreError> {
+        let now = self.clock.now().0;
+        let all = self.store.suspensions(READ_MAX)?;
+        let mut all = all.into_iter();
+        let found = all.find(|one| wanted(one) && is_in_force(one, now));
+        Ok(found.map(|one| shown(one, now)))
+    }
+
+    fn tell_runtime(&self) -> Result<(), StoreError> {
+        let now = self.clock.now().0;
+        let all = self.store.suspensions(READ_MAX)?;
+        let in_force = all.into_iter().filter(|one| is_in_force(one, now));
+        let rules: BTreeMap<String, Option<u64>> = in_force
+            .map(|one| {
+                let end = one.confirmed.is_none().then_some(one.until.0);
+                (one.rule, end)
+            })
+            .collect();
+        self.runtime.suspensions().set(rules);
+        Ok(())
+    }
+}
+
+fn is_in_force(one: &StoredSuspension, now: u64) -> bool {
+    one.ended.is_none() && (one.confirmed.is_some() || now < one.until.0)
+}
+
+/// Whether its time went by without a confirmation.
+fn is_lapsed(one: &StoredSuspension, now: u64) -> bool {
+    one.ended.is_none() && one.confirmed.is_none() && one.until.0 <= now
+}
+
+fn shown(one: StoredSuspension, now: u64) -> ShownSuspension {
+    let state = if one.ended.is_some() {
+        "ENDED"
+    } else if one.confirmed.is_some() {
+        "CONFIRMED"
+    } else if is_lapsed(&one, now) {
+        "LAPSED"
+    } else {
+        "SUSPENDED"
+    };
+    ShownSuspension {
+        id: one.id,
+        rule: one.rule,
+        state: state.to_owned(),
+        person: one.person,
+        note: one.note,
+        at: one.at.0,
+        until: one.until.0,
+        confirmed_by: one.confirmed.map(|act| act.by),
+        ended_by: one.ended.map(|act| act.by),
+    }
+}
