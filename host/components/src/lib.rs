@@ -13,6 +13,7 @@ pub mod audit_log;
 pub mod authority;
 pub mod bindings;
 pub mod cache;
+pub mod canaries;
 pub mod config;
 mod deadline;
 pub mod denials;
@@ -46,8 +47,8 @@ pub use digest::Digest;
 pub use release::{Member, Release};
 pub use runtime::Runtime;
 pub use spec::{
-    ComponentSpec, Effective, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec, SignerSpec,
-    StepSpec,
+    CanarySpec, CanaryTerms, ComponentSpec, Effective, Failing, Grants, Isolation, Limits,
+    ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
 pub use stored::StoredVerdict;
 pub use suspensions::Suspensions;

@@ -24,7 +24,9 @@ use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
 use crate::link;
 use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
-use crate::release::{BoundRule, BoundShadow, Export, Handlers, Member, Release, RuleDescription};
+use crate::release::{
+    BoundCanary, BoundRule, BoundShadow, Export, Handlers, Member, Release, RuleDescription,
+};
 use crate::runtime::Runtime;
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::tls::TlsFiles;
@@ -81,6 +83,7 @@ impl Runtime {
             wiring,
             steps,
             suspensions: self.suspensions.clone(),
+            canaries: self.canaries.clone(),
             by_name,
         })
     }
@@ -444,19 +447,39 @@ fn bind(
     let all = (members, by_name);
     let rule = Binding::at(spec, nth, Part::Rule, (&step.rule, &step.settings));
     let bound = rule.bind(all);
+    if let Some(canary) = &step.canary {
+        let candidate = Binding::at(spec, nth, Part::Canary, (&canary.rule, &canary.settings));
+        return both(bound, candidate.bind(all), |candidate, bound| BoundRule {
+            canary: Some(Arc::new(BoundCanary {
+                digest: members[candidate.member].digest,
+                bound: candidate,
+                terms: canary.terms.clone(),
+            })),
+            ..bound
+        });
+    }
     let Some(shadow) = &step.shadow else {
         return bound;
     };
     let candidate = Binding::at(spec, nth, Part::Shadow, (&shadow.rule, &shadow.settings));
-    match (bound, candidate.bind(all)) {
-        (Ok(bound), Ok(candidate)) => Ok(BoundRule {
-            shadow: Some(Arc::new(BoundShadow {
-                bound: candidate,
-                share: shadow.share,
-                cpu: shadow.cpu,
-            })),
-            ..bound
-        }),
+    both(bound, candidate.bind(all), |candidate, bound| BoundRule {
+        shadow: Some(Arc::new(BoundShadow {
+            bound: candidate,
+            share: shadow.share,
+            cpu: shadow.cpu,
+        })),
+        ..bound
+    })
+}
+
+/// A rule with its candidate, or the problems of both.
+fn both(
+    bound: Result<BoundRule, Vec<Problem>>,
+    candidate: Result<BoundRule, Vec<Problem>>,
+    with: impl FnOnce(BoundRule, BoundRule) -> BoundRule,
+) -> Result<BoundRule, Vec<Problem>> {
+    match (bound, candidate) {
+        (Ok(bound), Ok(candidate)) => Ok(with(candidate, bound)),
         (bound, candidate) => {
             let problems = bound.err().into_iter().chain(candidate.err());
             Err(problems.flatten().collect())
@@ -468,7 +491,7 @@ fn bind(
 struct Binding<'a> {
     spec: &'a ReleaseSpec,
     nth: usize,
-    /// [`Part::Rule`] or [`Part::Shadow`].
+    /// [`Part::Rule`], [`Part::Shadow`] or [`Part::Canary`].
     part: Part,
     rule: &'a Name,
     settings: &'a Arc<str>,
@@ -548,12 +571,14 @@ impl<'a> Binding<'a> {
             failure_code: step.failure_code.clone(),
             effective: step.effective,
             shadow: None,
+            canary: None,
         })
     }
 
     fn settings_at(&self, pointer: String) -> Part {
         match self.part {
             Part::Shadow => Part::ShadowSettings(pointer),
+            Part::Canary => Part::CanarySettings(pointer),
             _ => Part::Settings(pointer),
         }
     }

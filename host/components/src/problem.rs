@@ -47,6 +47,10 @@ pub enum Part {
     Shadow,
     /// The candidate's settings, at this JSON pointer.
     ShadowSettings(String),
+    /// The candidate that decides in its place.
+    Canary,
+    /// That candidate's settings, at this JSON pointer.
+    CanarySettings(String),
 }
 
 /// A problem that keeps a release from becoming current.
@@ -82,6 +86,9 @@ impl Problem {
             Location::Bound(bound, Part::Step) => format!("step {}", bound.step),
             Location::Bound(bound, Part::Shadow | Part::ShadowSettings(_)) => {
                 format!("step {}, shadow of the rule {}", bound.step, bound.rule)
+            }
+            Location::Bound(bound, Part::Canary | Part::CanarySettings(_)) => {
+                format!("step {}, canary of the rule {}", bound.step, bound.rule)
             }
             Location::Bound(bound, _) => format!("step {}, rule {}", bound.step, bound.rule),
         };

@@ -8,12 +8,13 @@ use wasmtime::Engine;
 use wasmtime::component::types::Type;
 use wasmtime::component::{ComponentExportIndex, InstancePre};
 
+use crate::canaries::Canaries;
 use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
 use crate::introspect::Shape;
-use crate::spec::{Effective, Failing, Isolation, Limits, Role};
+use crate::spec::{CanaryTerms, Effective, Failing, Isolation, Limits, Role};
 use crate::suspensions::Suspensions;
 use crate::wiring::Wiring;
 
@@ -139,6 +140,19 @@ pub struct BoundRule {
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.
     pub shadow: Option<Arc<BoundShadow>>,
+    /// The candidate that decides in its place about some requests, if there is one.
+    pub canary: Option<Arc<BoundCanary>>,
+}
+
+/// A candidate that decides about some requests in the place of a rule at a step.
+#[derive(Debug)]
+pub struct BoundCanary {
+    /// The candidate at this step, with its own settings. It has neither shadow nor canary.
+    pub bound: BoundRule,
+    /// The digest of the candidate's bytes.
+    pub digest: Digest,
+    /// Which requests, and when it is held back.
+    pub terms: CanaryTerms,
 }
 
 /// A candidate in the shadow of a rule at a step.
@@ -166,15 +180,17 @@ pub struct Release {
     pub steps: HashMap<Name, Vec<BoundRule>>,
     /// Rules that are suspended now, whatever the release.
     pub(crate) suspensions: Arc<Suspensions>,
+    /// Who says which requests a canary decides about.
+    pub(crate) canaries: Arc<dyn Canaries>,
     pub(crate) by_name: HashMap<Name, usize>,
 }
 
 impl Release {
-    /// Whether a candidate is in the shadow of any rule.
+    /// Whether a candidate is in the shadow of any rule, or decides in the place of one.
     #[must_use]
-    pub fn has_shadows(&self) -> bool {
+    pub fn has_candidates(&self) -> bool {
         let mut rules = self.steps.values().flatten();
-        rules.any(|bound| bound.shadow.is_some())
+        rules.any(|bound| bound.shadow.is_some() || bound.canary.is_some())
     }
 
     /// A component by its name.

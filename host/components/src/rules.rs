@@ -13,6 +13,9 @@
 //! A rule that is not effective at the turn's instant, or is suspended then, is not asked. It allows, and leaves no
 //! receipt; the history has that it was suspended.
 //!
+//! A canary is asked in the place of its rule about some requests. If it fails, the rule is asked: no request is refused
+//! because of a canary's failure.
+//!
 //! The last row is different because a verdict must be reproducible: the same bytes on the same input must
 //! give the same verdict.
 
@@ -27,7 +30,7 @@ use wasmtime::component::Val;
 use crate::digest::Digest;
 use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
-use crate::release::{BoundRule, Member};
+use crate::release::{BoundRule, Member, Release};
 use crate::spec::Failing;
 use crate::values::Json;
 use crate::wasi::Seed;
@@ -123,6 +126,20 @@ pub struct Receipt {
     /// The verdict in force, if this one is of a candidate in its shadow: it decided nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<InForce>,
+    /// In whose place it decided, if it is a canary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<CanaryOf>,
+}
+
+/// Of a receipt of a canary: in whose place it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CanaryOf {
+    /// The rule, by its name in the scheme.
+    pub rule: Name,
+    /// Whether it failed, and the rule was asked after it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_void: bool,
 }
 
 /// The verdict beside that of a candidate.
@@ -190,40 +207,79 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             })?;
             continue;
         }
-        let started_us = active.turn.monotonic_us();
-        let judgement = member.judge(&bound.identity, bound.export, params);
-        let took_us = active.turn.monotonic_us().saturating_sub(started_us);
-        let outcome = match judgement.outcome {
-            Ok(outcome) => outcome,
-            Err(NoVerdict::Failed(reason)) => {
-                tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
-                Outcome::Failed {
-                    reason,
-                    means: bound.failing,
+        if let Some(canary) = &bound.canary
+            && release.canaries.decides(canary, input_json.get())
+        {
+            let asked = Asked {
+                step,
+                bound: &canary.bound,
+                canary: Some(&member.identity.name),
+            };
+            let outcome = judged(active, &release, &asked, (subject, &input_json), params)?;
+            match &outcome {
+                Outcome::Failed { reason, .. } => release.canaries.failed(canary, reason),
+                decided => {
+                    release.canaries.decided(canary);
+                    if let Some(refusal) = verdict(decided, &canary.bound) {
+                        return Ok(refusal);
+                    }
+                    continue;
                 }
             }
-            Err(NoVerdict::Prevented(reason)) => {
-                let component = member.identity.name.clone();
-                return Err(CallFailed { component, reason }.into());
-            }
-        };
-        let verdict = verdict(&outcome, bound);
-        keep_receipt(
-            active,
+        }
+        let asked = Asked {
             step,
             bound,
-            member,
-            subject,
-            &input_json,
-            &outcome,
-            judgement.fuel,
-            took_us,
-        )?;
-        if let Some(refusal) = verdict {
+            canary: None,
+        };
+        let outcome = judged(active, &release, &asked, (subject, &input_json), params)?;
+        if let Some(refusal) = verdict(&outcome, bound) {
             return Ok(refusal);
         }
     }
     Ok(allow())
+}
+
+/// Who is asked at a step.
+struct Asked<'a> {
+    step: &'a Name,
+    /// The rule at the step, or its canary.
+    bound: &'a BoundRule,
+    /// Of a canary, the rule in whose place it decides.
+    canary: Option<&'a Name>,
+}
+
+/// Ask one rule, and keep a receipt of its outcome.
+fn judged(
+    active: &mut Active,
+    release: &Release,
+    asked: &Asked<'_>,
+    (subject, input): (&str, &serde_json::value::RawValue),
+    params: &[Val],
+) -> wasmtime::Result<Outcome> {
+    let bound = asked.bound;
+    let member = &release.members[bound.member];
+    let started_us = active.turn.monotonic_us();
+    let judgement = member.judge(&bound.identity, bound.export, params);
+    let took_us = active.turn.monotonic_us().saturating_sub(started_us);
+    let outcome = match judgement.outcome {
+        Ok(outcome) => outcome,
+        Err(NoVerdict::Failed(reason)) => {
+            let step = asked.step;
+            tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
+            Outcome::Failed {
+                reason,
+                means: bound.failing,
+            }
+        }
+        Err(NoVerdict::Prevented(reason)) => {
+            let component = member.identity.name.clone();
+            return Err(CallFailed { component, reason }.into());
+        }
+    };
+    let used = (judgement.fuel, took_us);
+    keep_receipt(active, asked, member, (subject, input), &outcome, used)?;
+    Ok(outcome)
 }
 
 /// The refusal that an outcome means; none if the request may continue.
@@ -243,21 +299,17 @@ fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
     }
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "a receipt names everything that went into a verdict"
-)]
 fn keep_receipt(
     active: &mut Active,
-    step: &Name,
-    bound: &BoundRule,
+    asked: &Asked<'_>,
     member: &Member,
-    subject: &str,
-    input: &serde_json::value::RawValue,
+    (subject, input): (&str, &serde_json::value::RawValue),
     outcome: &Outcome,
-    fuel: u64,
-    took_us: u64,
+    (fuel, took_us): (u64, u64),
 ) -> wasmtime::Result<()> {
+    let (step, bound) = (asked.step, asked.bound);
+    // The failure of a canary decides nothing: the rule in whose place it was asked does.
+    let is_void = asked.canary.is_some() && matches!(outcome, Outcome::Failed { .. });
     let flagged = matches!(
         outcome,
         Outcome::Failed {
@@ -282,6 +334,10 @@ fn keep_receipt(
         took_us,
         flagged,
         shadow: None,
+        canary: asked.canary.map(|rule| CanaryOf {
+            rule: rule.clone(),
+            is_void,
+        }),
     };
     let body = serde_json::to_string(&receipt)?;
     active.turn.receipt(subject, body)?;

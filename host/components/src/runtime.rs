@@ -21,6 +21,7 @@ use crate::authority::ClientAuthority;
 use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
 use crate::bindings::rialto::host::http as wit_http;
 use crate::cache::Cache;
+use crate::canaries::{Canaries, NoCanaries};
 use crate::config::{EPOCH_TICK_MS, Metering, PoolSize, engine};
 use crate::denials::{self, Denials};
 use crate::external_calls::{self, Call};
@@ -82,6 +83,7 @@ pub struct Runtime {
     pub(crate) audit_log: Arc<dyn AuditLog>,
     pub(crate) denials: Arc<dyn Denials>,
     pub(crate) suspensions: Arc<Suspensions>,
+    pub(crate) canaries: Arc<dyn Canaries>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -108,6 +110,7 @@ impl Runtime {
             audit_log: Arc::new(NoAuditLog),
             denials: denials::none(),
             suspensions: Arc::default(),
+            canaries: Arc::new(NoCanaries),
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -158,6 +161,13 @@ impl Runtime {
     #[must_use]
     pub fn with_denials(mut self, denials: Arc<dyn Denials>) -> Self {
         self.denials = denials;
+        self
+    }
+
+    /// With who says which requests canaries decide about, for releases that are prepared from now on.
+    #[must_use]
+    pub fn with_canaries(mut self, canaries: Arc<dyn Canaries>) -> Self {
+        self.canaries = canaries;
         self
     }
 

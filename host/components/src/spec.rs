@@ -126,6 +126,38 @@ pub struct StepSpec {
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.
     pub shadow: Option<ShadowSpec>,
+    /// The candidate that decides in its place about some requests, if there is one.
+    pub canary: Option<CanarySpec>,
+}
+
+/// A candidate that decides about some requests in the place of a rule at a step.
+#[derive(Clone, Debug)]
+pub struct CanarySpec {
+    /// The candidate, by its name in the scheme.
+    pub rule: Name,
+    /// Its settings, a JSON object.
+    pub settings: Arc<str>,
+    /// Which requests, and when it is held back.
+    pub terms: CanaryTerms,
+}
+
+/// Which requests a canary decides about, and when it is held back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CanaryTerms {
+    /// Only those that name one of these; all if it is empty.
+    pub participants: Vec<String>,
+    /// Only those with amounts in one of these; all if it is empty.
+    pub currencies: Vec<String>,
+    /// The share of these, in millionths.
+    pub share: u32,
+    /// It is held back at so many failures.
+    pub failures: u32,
+    /// It is held back when more of its verdicts differ, in millionths.
+    pub drift: Option<u32>,
+    /// It is held back when it needs more fuel than the rule by more than this, in millionths.
+    pub fuel: Option<u32>,
+    /// The verdicts before drift and fuel are looked at.
+    pub after: u32,
 }
 
 /// A candidate that judges what a rule at a step has judged, and changes nothing.

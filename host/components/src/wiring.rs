@@ -497,6 +497,8 @@ impl<'a> Wirer<'a> {
             }
             let shadow = bound.shadow.as_ref();
             let candidate = shadow.map(|shadow| (&shadow.rule, Part::Shadow));
+            let canary = bound.canary.as_ref();
+            let candidate = candidate.or_else(|| canary.map(|canary| (&canary.rule, Part::Canary)));
             for (rule, part) in [Some((&bound.rule, Part::Rule)), candidate]
                 .into_iter()
                 .flatten()

@@ -97,7 +97,8 @@ impl Keys {
             algorithm: Algorithm::Es256,
             not_after: None,
         };
-        self.outside_turns().generate(OFFICER, provider, &attributes)
+        self.outside_turns()
+            .generate(OFFICER, provider, &attributes)
     }
 
     /// These keys, with the host's own of this reference.

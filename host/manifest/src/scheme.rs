@@ -315,6 +315,69 @@ pub struct Binding {
     /// A candidate that judges the same requests when they are committed. It changes nothing: differences are reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Shadow>,
+    /// A candidate that decides about some requests in the rule's place, until it goes too far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<Canary>,
+}
+
+/// A candidate that decides about some requests in the place of a rule at a step. The rule judges them too, when they are
+/// committed, and the verdicts are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Canary {
+    /// The candidate, by its name in `rules`.
+    pub rule: Name,
+    /// The candidate's settings. Without them, those of the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Map<String, Json>>,
+    /// The requests that it decides about.
+    pub to: CanaryTo,
+    /// When the rule in force decides about all requests again, for good.
+    #[serde(default)]
+    pub hold_back: HoldBack,
+}
+
+/// The requests that a canary decides about: those that all of these choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CanaryTo {
+    /// Only those in which one of these pays or is paid. Without it, all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub participants: Vec<FspId>,
+    /// Only those with an amount in one of these currencies. Without it, all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub currencies: Vec<CurrencyCode>,
+    /// This share of the others, chosen by a keyed hash of the transaction's id: a quote and its transfer have the same, and no sender can choose.
+    pub hash: Share,
+}
+
+/// When a canary is held back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HoldBack {
+    /// At this number of failures. The rule in force decides about a request with which the candidate fails.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub failures: u32,
+    /// When more than this share of its verdicts differ from those of the rule in force. Without it, they may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict_drift: Option<Share>,
+    /// When its fuel (99th percentile) is more than that of the rule in force by more than this share. Without it, it may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fuel_p99: Option<Share>,
+    /// The verdicts before drift and fuel are looked at.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub after: u32,
+}
+
+impl Default for HoldBack {
+    fn default() -> Self {
+        Self {
+            failures: 1,
+            verdict_drift: None,
+            fuel_p99: None,
+            after: 100,
+        }
+    }
 }
 
 /// A candidate in the shadow of a rule at a step.
@@ -372,6 +435,15 @@ impl Binding {
     pub fn shadow_settings_json(&self) -> Option<String> {
         let shadow = self.shadow.as_ref()?;
         Some(json(shadow.settings.as_ref().unwrap_or(&self.settings)))
+    }
+}
+
+impl Binding {
+    /// The settings of its canary as a JSON object, if it has one.
+    #[must_use]
+    pub fn canary_settings_json(&self) -> Option<String> {
+        let canary = self.canary.as_ref()?;
+        Some(json(canary.settings.as_ref().unwrap_or(&self.settings)))
     }
 }
 

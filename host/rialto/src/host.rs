@@ -40,6 +40,7 @@ use crate::audit_reader::AuditReader;
 use crate::authorization::CurrentAuthorizer;
 use crate::bodies::Bodies;
 use crate::calls::{self, Offering};
+use crate::canaries::HostCanaries;
 use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
 use crate::denials::BoundedDenials;
@@ -98,6 +99,8 @@ pub struct Shared {
     pub releases: Releases,
     /// The rules that are suspended.
     pub suspended: Suspended,
+    /// The candidates that decide in the place of rules.
+    pub canaries: Arc<HostCanaries>,
     /// The candidates in the shadow of rules.
     pub shadows: Arc<Shadows>,
     /// Metrics.
@@ -113,7 +116,7 @@ pub struct Shared {
     /// The keys of the people whom records name, if records are encrypted.
     pub people: Option<Arc<HostPeople>>,
     /// The audit log.
-    pub audit: Audit,
+    pub audit: Arc<Audit>,
     /// Whether the metrics show the names of destinations without a token.
     pub open_metrics: bool,
     /// The slowest pace of a client.
@@ -199,6 +202,8 @@ impl Host {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let runtime = components(operator, folder, &*entropy)?;
+        let canaries = HostCanaries::open(store.clone(), clock.clone(), &*entropy)?;
+        let runtime = runtime.with_canaries(canaries.clone());
         let runtime = runtime.with_stopping(start.stopping.clone());
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
         let audit_key = AuditKey::open(operator, start.scheme, &providers)?;
@@ -266,15 +271,16 @@ impl Host {
             runtime.clone(),
             operator.clone(),
             Offering::of(operator, start.scheme)?,
+            canaries.clone(),
             clock.clone(),
         )?;
         let life = operator.releases.suspension.millis();
         let suspended = Suspended::open(store.clone(), runtime.clone(), clock.clone(), life);
         let suspended = suspended.context("reading which rules are suspended")?;
-        let shadows = Shadows::new(runtime.clone(), clock.clone());
+        let shadows = Shadows::new(runtime.clone(), canaries.clone(), clock.clone());
         let signed = Arc::new(Signed::default());
         metrics.add_collector(Box::new(SignedCollector(signed.clone())));
-        let audit = Audit::new(store.clone(), engine.clone(), clock.clone());
+        let audit = Arc::new(Audit::new(store.clone(), engine.clone(), clock.clone()));
         let passkeys = Passkeys::of_host(operator, &operators, &store, &clock, &entropy)?;
         let access = Access::open(operators, store.clone(), clock.clone(), entropy)?;
         let access = Arc::new(access);
@@ -289,6 +295,7 @@ impl Host {
             outbound,
             releases,
             suspended,
+            canaries,
             shadows,
             metrics,
             spans,
@@ -375,7 +382,9 @@ impl Host {
         // It need not survive a power cut, but a reader must find it complete.
         rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
         // The last step: the thread keeps the engine alive until the host is stopped.
-        host.shared.shadows.start(&host.shared.engine)?;
+        host.shared
+            .shadows
+            .start(&host.shared.engine, &host.shared.audit)?;
         Ok(host)
     }
 

@@ -20,6 +20,7 @@ pub mod authorization;
 pub mod backtest;
 pub mod bodies;
 pub mod calls;
+pub mod canaries;
 pub mod checkpoints;
 pub mod cli;
 pub mod client;

@@ -109,6 +109,8 @@ fn path(scheme: &Scheme, location: &Location) -> String {
                 Part::FailureCode => binding + "/failure-code",
                 Part::Settings(pointer) => binding + "/settings" + &keys(pointer),
                 Part::Shadow => binding + "/shadow/rule",
+                Part::Canary => binding + "/canary/rule",
+                Part::CanarySettings(pointer) => binding + "/canary/settings" + &keys(pointer),
                 Part::ShadowSettings(pointer) => binding + "/shadow/settings" + &keys(pointer),
             }
         }

@@ -128,7 +128,8 @@ const ABOUT_ONESELF: [&str; 5] = ["confirmations", "passkeys", "session", "sign-
 pub fn role_for(method: &Method, path: &str) -> Option<Role> {
     let first = path.split('/').nth(1).unwrap_or_default();
     let is_read = method == Method::GET || method == Method::HEAD;
-    let approves = ["passkeys", "plans", "releases", "suspensions"].contains(&first) && path.ends_with("/approve");
+    let approves = ["passkeys", "plans", "releases", "suspensions"].contains(&first)
+        && path.ends_with("/approve");
     if approves && !is_read {
         Some(Role::Checker)
     } else if ABOUT_ONESELF.contains(&first) {

@@ -93,7 +93,9 @@ pub enum UnusableReport {
     #[error("the backtest is no report of this form ({}): {0}", report::FORM)]
     Form(String),
     /// It is about another scheme.
-    #[error("the backtest is about {found}, and the plan would make {wanted} current: run it again")]
+    #[error(
+        "the backtest is about {found}, and the plan would make {wanted} current: run it again"
+    )]
     Other {
         /// What was backtested.
         found: Digest,
@@ -139,8 +141,7 @@ impl Backtested {
     pub fn dearer(&self, most: u32) -> Vec<String> {
         let grown = self.fuel.iter().filter(|of| {
             let (before, after) = (u128::from(of.before.p99), u128::from(of.after.p99));
-            of.before.verdicts > 0
-                && after * 1_000_000 > before * (1_000_000 + u128::from(most))
+            of.before.verdicts > 0 && after * 1_000_000 > before * (1_000_000 + u128::from(most))
         });
         grown
             .map(|of| {
@@ -169,8 +170,7 @@ impl Plan {
     /// # Errors
     /// When it is none of this form, or names another document than it has.
     pub fn read(text: &str) -> Result<(Self, Digest), BadPlan> {
-        let plan: Self =
-            serde_json::from_str(text).map_err(|error| BadPlan(error.to_string()))?;
+        let plan: Self = serde_json::from_str(text).map_err(|error| BadPlan(error.to_string()))?;
         if plan.form != FORM {
             return Err(BadPlan(format!("its form is {:?}", plan.form)));
         }

@@ -57,6 +57,7 @@ use tokio::sync::watch;
 use crate::audit::Actor;
 use crate::authorization;
 use crate::calls::Offering;
+use crate::canaries::HostCanaries;
 use crate::configuration;
 use crate::located::located;
 use crate::log_lines;
@@ -94,6 +95,7 @@ pub struct Releases {
     runtime: Arc<Runtime>,
     operator: Operator,
     officers: Officers,
+    canaries: Arc<HostCanaries>,
     apis: Apis,
     /// What gRPC clients are offered, if there is a gRPC listener.
     offering: Option<Offering>,
@@ -115,6 +117,7 @@ impl Releases {
         runtime: Arc<Runtime>,
         operator: Operator,
         offering: Option<Offering>,
+        canaries: Arc<HostCanaries>,
         clock: Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
         let names = operator.listeners.keys();
@@ -124,6 +127,7 @@ impl Releases {
             runtime,
             apis: apis.collect(),
             officers: Officers::of(&operator)?,
+            canaries,
             operator,
             offering,
             calls: watch::Sender::default(),

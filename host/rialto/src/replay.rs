@@ -18,7 +18,10 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem
     };
     let rules = release.steps.get(&receipt.step).into_iter().flatten();
     let shadows = rules.clone().filter_map(|bound| bound.shadow.as_deref());
-    let all = rules.chain(shadows.map(|shadow| &shadow.bound));
+    let canaries = rules.clone().filter_map(|bound| bound.canary.as_deref());
+    let all = rules
+        .chain(shadows.map(|shadow| &shadow.bound))
+        .chain(canaries.map(|canary| &canary.bound));
     let bound = { all }.find(|bound| {
         release.members[bound.member].digest == receipt.digest
             && bound.settings_digest == receipt.settings_digest

@@ -25,8 +25,10 @@ use rialto_engine::store::Receipt;
 use rialto_engine::{Clock, Engine, ReceiptObserver, fatal};
 use serde_json::Value;
 
+use crate::audit::Audit;
 use crate::backtest::facets::Facets;
 use crate::backtest::figures::{Decision, Example, Figures, Request};
+use crate::canaries::{self, HostCanaries};
 
 use budget::Budget;
 use report::{ShadowReport, Skipped};
@@ -73,6 +75,8 @@ pub struct Shadows {
     full: AtomicU64,
     /// Receipts that name people, and are encrypted.
     encrypted: AtomicU64,
+    /// The candidates that decide in the place of rules.
+    canaries: Arc<HostCanaries>,
     /// Whether the host ends.
     ends: AtomicBool,
     /// What the thread takes receipts from, until it is started; then the thread.
@@ -83,7 +87,10 @@ pub struct Shadows {
 
 impl ReceiptObserver for Shadows {
     fn committed(&self, receipts: &[Receipt]) {
-        let has_any = self.runtime.current().is_some_and(|now| now.has_shadows());
+        let has_any = self
+            .runtime
+            .current()
+            .is_some_and(|now| now.has_candidates());
         if !has_any {
             return;
         }
@@ -98,7 +105,11 @@ impl ReceiptObserver for Shadows {
 impl Shadows {
     /// The candidates of the releases of a runtime. Nothing is judged before [`Self::start`].
     #[must_use]
-    pub fn new(runtime: Arc<Runtime>, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub fn new(
+        runtime: Arc<Runtime>,
+        canaries: Arc<HostCanaries>,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
         let (sender, receiver) = sync_channel(QUEUE);
         Arc::new(Self {
             runtime,
@@ -106,6 +117,7 @@ impl Shadows {
             sender,
             full: AtomicU64::new(0),
             encrypted: AtomicU64::new(0),
+            canaries,
             ends: AtomicBool::new(false),
             receiver: Mutex::new(Some(receiver)),
             thread: Mutex::default(),
@@ -113,19 +125,19 @@ impl Shadows {
         })
     }
 
-    /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`]. Only the first call has
-    /// an effect.
+    /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`]. It also writes down
+    /// which canaries were held back. Only the first call has an effect.
     ///
     /// # Errors
     /// When there is no thread.
-    pub fn start(self: &Arc<Self>, engine: &Engine) -> anyhow::Result<()> {
+    pub fn start(self: &Arc<Self>, engine: &Engine, audit: &Arc<Audit>) -> anyhow::Result<()> {
         let Some(receiver) = self.receiver.lock().take() else {
             return Ok(());
         };
-        let (own, its_engine) = (self.clone(), engine.clone());
+        let (own, its_engine, audit) = (self.clone(), engine.clone(), audit.clone());
         let thread = std::thread::Builder::new()
             .name("shadow".to_owned())
-            .spawn(move || own.follow(&its_engine, &receiver));
+            .spawn(move || own.follow(&its_engine, &audit, &receiver));
         *self.thread.lock() = Some(thread.context("starting the thread of shadows")?);
         engine.observe_receipts(self.clone());
         Ok(())
@@ -141,9 +153,10 @@ impl Shadows {
     }
 
     /// Judges receipts until the host's end.
-    fn follow(&self, engine: &Engine, receipts: &Receiver<Receipt>) {
+    fn follow(&self, engine: &Engine, audit: &Audit, receipts: &Receiver<Receipt>) {
         // At the usual priority: it takes locks that payments take too. What bounds it is each candidate's share.
         while !self.ends.load(Ordering::Relaxed) {
+            self.canaries.write_down(audit);
             match receipts.recv_timeout(LOOK) {
                 Ok(receipt) => self.judge(engine, &receipt),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -193,10 +206,10 @@ impl Shadows {
         let begun = budget::thread_cpu();
         // Most receipts are of other rules, and need not be read. An encrypted one says of no rule that it is its own.
         let is_encrypted = receipt.body.starts_with("{\"sealed\":");
-        let names_one = candidates(&release).any(|(_, bound, _)| {
-            let digest = release.members[bound.member].digest.to_string();
-            receipt.body.contains(&digest)
-        });
+        let mut looked_at = candidates(&release)
+            .map(|(_, bound, _)| release.members[bound.member].digest)
+            .chain(canaries::all(&release).map(|(_, _, canary)| canary.digest));
+        let names_one = looked_at.any(|digest| receipt.body.contains(&digest.to_string()));
         if !names_one && !is_encrypted {
             return;
         }
@@ -207,6 +220,9 @@ impl Shadows {
         };
         if filed.shadow.is_some() {
             return;
+        }
+        if filed.canary.is_some() {
+            return self.canaries.compare(&release, &filed);
         }
         let in_force = candidates(&release).find(|(step, bound, _)| {
             let member = &release.members[bound.member];

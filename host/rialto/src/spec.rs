@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rialto_components::{
-    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, ReleaseSpec, Role, ShadowSpec,
-    SignerSpec, StepSpec,
+    CanarySpec, CanaryTerms, ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits,
+    ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
 use rialto_manifest::operator::Surface;
 use rialto_manifest::scheme::{self, OnFailure, Scheme, SchemeDocument};
@@ -76,6 +76,11 @@ pub fn release(
                 from: binding.effective_from.map(|at| at.millis()),
                 until: binding.effective_until.map(|at| at.millis()),
             },
+            canary: binding.canary.as_ref().map(|canary| CanarySpec {
+                rule: canary.rule.shared(),
+                settings: binding.canary_settings_json().unwrap_or_default().into(),
+                terms: terms(canary),
+            }),
             shadow: binding.shadow.as_ref().map(|shadow| ShadowSpec {
                 rule: shadow.rule.shared(),
                 settings: binding.shadow_settings_json().unwrap_or_default().into(),
@@ -146,6 +151,20 @@ fn context(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Opt
             .into(),
         listener: context.listener.as_ref().map(|l| l.shared()),
     })
+}
+
+/// Which requests a canary decides about, and when it is held back.
+fn terms(canary: &scheme::Canary) -> CanaryTerms {
+    let hold_back = &canary.hold_back;
+    CanaryTerms {
+        participants: texts(&canary.to.participants),
+        currencies: texts(&canary.to.currencies),
+        share: canary.to.hash.millionths(),
+        failures: hold_back.failures,
+        drift: hold_back.verdict_drift.map(|share| share.millionths()),
+        fuel: hold_back.fuel_p99.map(|share| share.millionths()),
+        after: hold_back.after,
+    }
 }
 
 fn rule(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Option<ComponentSpec> {

@@ -85,7 +85,9 @@ pub enum NotSuspended {
     #[error("{0} has suspended the rule: somebody else must confirm it")]
     Own(String),
     /// The person has no name in rialto.toml.
-    #[error("nobody is named who could confirm it: name people in rialto.toml (`[operators.NAME]`), and start the host again")]
+    #[error(
+        "nobody is named who could confirm it: name people in rialto.toml (`[operators.NAME]`), and start the host again"
+    )]
     Unnamed,
     /// The store cannot be read or written.
     #[error(transparent)]
@@ -163,7 +165,10 @@ impl Suspended {
         }
         let now = self.clock.now().0;
         let all = self.store.suspensions(READ_MAX)?;
-        if all.iter().any(|one| one.rule == rule && is_in_force(one, now)) {
+        if all
+            .iter()
+            .any(|one| one.rule == rule && is_in_force(one, now))
+        {
             return Err(NotSuspended::Already(rule.to_owned()));
         }
         // Otherwise one person could suspend a rule for ever, again and again.
@@ -190,7 +195,8 @@ impl Suspended {
         self.tell_runtime()?;
         let until = words::instant(now.saturating_add(self.life));
         tracing::error!(rule, by = %by.person, note, until, "a rule is suspended: it is not asked until then, or until somebody ends it; another person must confirm it, `rialto rule confirm`");
-        self.in_force(|one| one.rule == rule)?.ok_or(NotSuspended::Unknown(0))
+        self.in_force(|one| one.rule == rule)?
+            .ok_or(NotSuspended::Unknown(0))
     }
 
     /// Confirm a suspension of another person. It then lasts until somebody ends it.
@@ -210,7 +216,8 @@ impl Suspended {
         self.store.confirm_suspension(id, &self.act(by))?;
         self.tell_runtime()?;
         tracing::warn!(rule = %found.rule, by = %by.person, "the suspension of a rule is confirmed");
-        self.in_force(|one| one.id == id)?.ok_or(NotSuspended::Unknown(id))
+        self.in_force(|one| one.id == id)?
+            .ok_or(NotSuspended::Unknown(id))
     }
 
     /// End a suspension. The rule is asked from now on.

@@ -10,6 +10,7 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 use crate::ops::Story;
 
 mod backtest;
+mod canaries;
 mod deliveries;
 mod plain;
 mod plans;
@@ -20,10 +21,11 @@ mod wiring;
 mod wrap;
 
 pub use backtest::{backtest, shadow};
+pub use canaries::canary;
 pub use deliveries::{deliveries, destinations, report};
 pub use plain::{plain, plain_lines};
-pub use receipts::{receipts, verdict};
 pub use plans::{plan, plan_in_a_list, signatures_of_plan};
+pub use receipts::{receipts, verdict};
 pub use releases::{effective, release, release_in_a_list};
 pub use suspensions::suspension;
 pub use wiring::{calls, scheme, wiring};

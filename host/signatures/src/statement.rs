@@ -190,7 +190,8 @@ mod tests {
             panic!("{signer:?}");
         };
         let point = aws_lc_rs::signature::KeyPair::public_key(&**pair);
-        let spki = aws_lc_rs::encoding::AsDer::<aws_lc_rs::encoding::PublicKeyX509Der<'_>>::as_der(point);
+        let spki =
+            aws_lc_rs::encoding::AsDer::<aws_lc_rs::encoding::PublicKeyX509Der<'_>>::as_der(point);
         let key = PersonKey::of_pem(&pem::write("PUBLIC KEY", spki.unwrap().as_ref())).unwrap();
         assert_eq!(key.scheme(), Scheme::Es256);
         let signature = signer.sign(b"a statement").unwrap();
@@ -201,7 +202,12 @@ mod tests {
     #[test]
     fn other_texts_are_no_keys() {
         let twice = format!("{ED25519_PUBLIC}{ED25519_PUBLIC}");
-        for wrong in ["", ED25519_PRIVATE, &twice, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"] {
+        for wrong in [
+            "",
+            ED25519_PRIVATE,
+            &twice,
+            "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+        ] {
             assert!(PersonKey::of_pem(wrong).is_err(), "{wrong}");
         }
         assert!(PersonSigner::of_pem(ED25519_PUBLIC).is_err());

@@ -37,3 +37,19 @@ CREATE TABLE suspensions (
     ended_by TEXT,
     ended INTEGER
 );
+
+-- Canaries that were held back: they judge nothing again with these settings.
+CREATE TABLE held_back (
+    -- The digests of the component and of its settings.
+    component TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    why TEXT NOT NULL,
+    PRIMARY KEY (component, settings)
+) WITHOUT ROWID;
+
+-- Random bytes that nobody outside may know, by what they are for.
+CREATE TABLE secrets (
+    name TEXT NOT NULL PRIMARY KEY,
+    bytes BLOB NOT NULL
+) WITHOUT ROWID;

@@ -117,11 +117,12 @@ impl SqliteStore {
 }
 
 async fn plan(readers: &SqlitePool, digest: &str) -> Result<Option<StoredPlan>, StoreError> {
-    let row = sqlx::query("SELECT digest, content, maker, made, release FROM plans WHERE digest = ?")
-        .bind(digest)
-        .fetch_optional(readers)
-        .await
-        .map_err(failed)?;
+    let row =
+        sqlx::query("SELECT digest, content, maker, made, release FROM plans WHERE digest = ?")
+            .bind(digest)
+            .fetch_optional(readers)
+            .await
+            .map_err(failed)?;
     row.as_ref().map(read).transpose()
 }
 

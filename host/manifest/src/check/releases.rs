@@ -35,7 +35,9 @@ pub(super) fn releases(document: &Document<OperatorFile>, problems: &mut Diagnos
                 problems,
                 &format!("releases/officers/{name}"),
                 Code::Contradiction,
-                format!("`{name}` has no public key, and there are no passkeys: `{name}` could not sign"),
+                format!(
+                    "`{name}` has no public key, and there are no passkeys: `{name}` could not sign"
+                ),
                 "Give the officer a `public-key`, or add [passkeys].",
             );
         }

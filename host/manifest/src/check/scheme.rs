@@ -131,13 +131,24 @@ impl Check<'_> {
 
     fn binding(&mut self, step: &Name, n: usize, binding: &Binding) {
         let file = self.file;
+        if shadow.is_some() && binding.canary.is_some() {
+            self.problem(
+                &format!("steps/{step}/{n}/canary"),
+                Code::Contradiction,
+                format!("the rule `{}` has a shadow and a canary", binding.rule),
+                "Leave one of them out: the rule itself is the shadow of its canary.",
+            );
+        }
         if let (Some(from), Some(until)) = (binding.effective_from, binding.effective_until)
             && until <= from
         {
             self.problem(
                 &format!("steps/{step}/{n}/effective-until"),
                 Code::Contradiction,
-                format!("the rule `{}` would end at {until}, before it begins at {from}", binding.rule),
+                format!(
+                    "the rule `{}` would end at {until}, before it begins at {from}",
+                    binding.rule
+                ),
                 "Name an end after the beginning.",
             );
         }
@@ -145,6 +156,10 @@ impl Check<'_> {
         let named = [
             ("rule", Some(&binding.rule)),
             ("shadow/rule", shadow.map(|shadow| &shadow.rule)),
+            (
+                "canary/rule",
+                binding.canary.as_ref().map(|canary| &canary.rule),
+            ),
         ];
         for (place, rule) in named {
             let Some(rule) = rule.map(Name::as_str) else {

@@ -14,6 +14,8 @@ pub struct Facets {
     pub payee: Option<String>,
     /// How much.
     pub amount: Option<Money>,
+    /// What a quote and its transfer have in common: the transaction's id. Of a transfer without a quote, its own id.
+    pub transaction: Option<String>,
 }
 
 /// An exact amount.
@@ -38,6 +40,13 @@ const AMOUNTS: [&str; 4] = [
     "/agreement/request/amount",
 ];
 
+/// Where inputs have the transaction's id, the one that decides first.
+const TRANSACTIONS: [&str; 3] = [
+    "/request/transaction-id",
+    "/agreement/request/transaction-id",
+    "/transfer/transfer-id",
+];
+
 impl Facets {
     /// Those of an input as receipts have it.
     #[must_use]
@@ -47,11 +56,14 @@ impl Facets {
             let found = found.find_map(|about| about.get(member)?.as_str());
             found.map(str::to_owned)
         };
+        let mut transactions = TRANSACTIONS.iter().filter_map(|place| input.pointer(place));
+        let transaction = transactions.find_map(Value::as_str);
         let mut amounts = AMOUNTS.iter().filter_map(|place| input.pointer(place));
         Self {
             payer: name("payer-fsp"),
             payee: name("payee-fsp"),
             amount: amounts.find_map(Money::of),
+            transaction: transaction.map(str::to_owned),
         }
     }
 

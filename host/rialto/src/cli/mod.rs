@@ -5,6 +5,7 @@ mod audit;
 mod backtest;
 mod backup;
 mod bench;
+mod canary;
 mod check;
 mod compiled;
 mod dead_letters;
@@ -114,6 +115,9 @@ enum Command {
     /// Suspend a rule in an emergency, confirm it and end it
     #[command(subcommand)]
     Rule(rule::Rule),
+    /// Show what canaries have decided in the place of rules
+    #[command(subcommand)]
+    Canary(canary::Canary),
     /// Show what candidates in the shadow of rules have judged
     #[command(subcommand)]
     Shadow(shadow::Shadow),
@@ -188,6 +192,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Release(release) => release.run(),
         Command::Plan(plan) => plan.run(),
         Command::Rule(rule) => rule.run(),
+        Command::Canary(canary) => canary.run(),
         Command::Shadow(shadow) => shadow.run(),
         Command::Plugin(plugin) => plugin.run(),
         Command::Participant(participant) => participant.run(),

@@ -161,7 +161,11 @@ impl Making {
             return Ok(0);
         }
         shown(content, false)?;
-        out::note(format_args!("{} has the plan: {}", file.display(), made.digest));
+        out::note(format_args!(
+            "{} has the plan: {}",
+            file.display(),
+            made.digest
+        ));
         if made.needed > 0 {
             out::note(format_args!(
                 "{} officers must sign it: `rialto plan sign {}`",

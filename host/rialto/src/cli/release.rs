@@ -296,7 +296,11 @@ impl At {
 }
 
 /// Sends the components, then the scheme to plan or apply.
-pub(super) fn proposal(client: &Client, manifest: &Manifest, note: &str) -> anyhow::Result<Proposal> {
+pub(super) fn proposal(
+    client: &Client,
+    manifest: &Manifest,
+    note: &str,
+) -> anyhow::Result<Proposal> {
     for component in manifest.components() {
         client.put_component(&component.bytes)?;
     }
@@ -343,7 +347,10 @@ fn current_at(client: &Client, instant: u64) -> anyhow::Result<u64> {
     let before = activations.filter(|(at, _)| *at <= instant);
     let last = before.max();
     let (_, number) = last.with_context(|| {
-        format!("no release is known to have been current at {}", words::instant(instant))
+        format!(
+            "no release is known to have been current at {}",
+            words::instant(instant)
+        )
     })?;
     Ok(number)
 }

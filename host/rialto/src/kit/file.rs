@@ -12,8 +12,8 @@ use rialto_components::introspect::Shape;
 use rialto_components::problem::Problem;
 use rialto_components::release::RuleDescription;
 use rialto_components::{
-    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release, ReleaseSpec, Role, Runtime,
-    StepSpec, StoredVerdict,
+    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
+    Role, Runtime, StepSpec, StoredVerdict,
 };
 use rialto_engine::Entropy as _;
 use rialto_engine::time::SystemEntropy;
@@ -210,6 +210,7 @@ impl RuleFile {
             failure_code: FAILURE_CODE.into(),
             effective: Effective::default(),
             shadow: None,
+            canary: None,
         }];
         let mut codes = self.description.codes.clone();
         codes.push(FAILURE_CODE.to_owned());

@@ -6,6 +6,7 @@
 
 mod archives;
 mod callers;
+mod canaries;
 mod cookies;
 mod deliveries;
 mod extractors;
@@ -78,9 +79,10 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 24] = [
+const OWN: [&str; 25] = [
     "archives",
     "audit-log",
+    "canaries",
     "components",
     "confirmations",
     "dead-letters",
@@ -134,6 +136,7 @@ routes! {
 routes! {
     CLOSED closed
     "/shadows" get shadows::list;
+    "/canaries" get canaries::list;
     "/releases" get releases::list, post releases::apply;
     "/releases/plan" post releases::plan;
     "/releases/{number}" get releases::show;

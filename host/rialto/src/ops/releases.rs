@@ -246,7 +246,10 @@ pub(super) async fn component(
 }
 
 /// Check that every component of a document is stored.
-pub(super) fn has_components(shared: &Arc<Shared>, document: &SchemeDocument) -> Result<(), Problem> {
+pub(super) fn has_components(
+    shared: &Arc<Shared>,
+    document: &SchemeDocument,
+) -> Result<(), Problem> {
     for (kind, name, digest) in document.digests.iter() {
         if shared.store.component(&digest.to_string())?.is_none() {
             return Err(not_sent(&format!("{kind} {name}"), &digest));

@@ -76,7 +76,10 @@ fn keep(
     run: impl FnOnce() -> Result<ShownSuspension, Problem>,
 ) -> Result<Json<ShownSuspension>, Problem> {
     let outcome = |ran: &Result<ShownSuspension, Problem>| match ran {
-        Ok(one) => Outcome::Done(format!("suspension {} of rule {} is {}", one.id, one.rule, one.state)),
+        Ok(one) => Outcome::Done(format!(
+            "suspension {} of rule {} is {}",
+            one.id, one.rule, one.state
+        )),
         Err(problem) => problem.outcome(),
     };
     Ok(Json(shared.audit.keep(who, audited, outcome, run)?))

@@ -95,12 +95,7 @@ impl Officers {
     ///
     /// # Errors
     /// When it does not count.
-    pub fn verify(
-        &self,
-        file: &SignatureFile,
-        plan: Digest,
-        maker: &str,
-    ) -> Result<(), NotSigned> {
+    pub fn verify(&self, file: &SignatureFile, plan: Digest, maker: &str) -> Result<(), NotSigned> {
         let officer = &file.officer;
         if file.form != SIGNATURE_FORM {
             return Err(NotSigned::Form(file.form.clone()));
@@ -117,7 +112,9 @@ impl Officers {
         if officer == maker {
             return Err(NotSigned::Maker(officer.clone()));
         }
-        let key = key.as_ref().ok_or_else(|| NotSigned::NoKey(officer.clone()))?;
+        let key = key
+            .as_ref()
+            .ok_or_else(|| NotSigned::NoKey(officer.clone()))?;
         let statement = PlanStatement { plan, officer }.bytes();
         let signature = BASE64URL_NOPAD.decode(file.signature.as_bytes());
         let holds = file.algorithm == key.scheme().name()

@@ -25,7 +25,10 @@ fn officers(table: &str) -> Officers {
 }
 
 fn ada() -> Officers {
-    officers(&format!("[releases.officers.ada]\npublic-key = \"\"\"\n{}\"\"\"\n", ADA.1))
+    officers(&format!(
+        "[releases.officers.ada]\npublic-key = \"\"\"\n{}\"\"\"\n",
+        ADA.1
+    ))
 }
 
 fn signed(plan: Digest, officer: &str) -> SignatureFile {
@@ -45,29 +48,58 @@ fn only_an_officers_own_signature_under_this_plan_counts() {
     let (officers, plan, other) = (ada(), Digest::of("a plan"), Digest::of("another"));
     let good = signed(plan, "ada");
     assert_eq!(officers.verify(&good, plan, "grace"), Ok(()));
-    let refused = |file: &SignatureFile, plan, maker| officers.verify(file, plan, maker).unwrap_err();
+    let refused =
+        |file: &SignatureFile, plan, maker| officers.verify(file, plan, maker).unwrap_err();
     assert_eq!(refused(&good, plan, "ada"), NotSigned::Maker("ada".into()));
-    assert!(matches!(refused(&good, other, "grace"), NotSigned::OtherPlan { .. }));
+    assert!(matches!(
+        refused(&good, other, "grace"),
+        NotSigned::OtherPlan { .. }
+    ));
     // Under another plan, said to be under this one.
-    let moved = SignatureFile { plan, ..signed(other, "ada") };
-    assert_eq!(refused(&moved, plan, "grace"), NotSigned::Wrong("ada".into()));
+    let moved = SignatureFile {
+        plan,
+        ..signed(other, "ada")
+    };
+    assert_eq!(
+        refused(&moved, plan, "grace"),
+        NotSigned::Wrong("ada".into())
+    );
     assert_eq!(
         refused(&signed(plan, "ben"), plan, "grace"),
         NotSigned::NoOfficer("ben".into())
     );
     // Made in the name of another officer.
-    let renamed = SignatureFile { officer: "ada".into(), ..signed(plan, "ben") };
-    assert_eq!(refused(&renamed, plan, "grace"), NotSigned::Wrong("ada".into()));
-    for (algorithm, signature) in [("ES256", good.signature.as_str()), ("Ed25519", ""), ("Ed25519", "?")] {
+    let renamed = SignatureFile {
+        officer: "ada".into(),
+        ..signed(plan, "ben")
+    };
+    assert_eq!(
+        refused(&renamed, plan, "grace"),
+        NotSigned::Wrong("ada".into())
+    );
+    for (algorithm, signature) in [
+        ("ES256", good.signature.as_str()),
+        ("Ed25519", ""),
+        ("Ed25519", "?"),
+    ] {
         let wrong = SignatureFile {
             algorithm: algorithm.into(),
             signature: signature.into(),
             ..good.clone()
         };
-        assert_eq!(refused(&wrong, plan, "grace"), NotSigned::Wrong("ada".into()));
+        assert_eq!(
+            refused(&wrong, plan, "grace"),
+            NotSigned::Wrong("ada".into())
+        );
     }
-    let form = SignatureFile { form: "other".into(), ..good };
-    assert_eq!(refused(&form, plan, "grace"), NotSigned::Form("other".into()));
+    let form = SignatureFile {
+        form: "other".into(),
+        ..good
+    };
+    assert_eq!(
+        refused(&form, plan, "grace"),
+        NotSigned::Form("other".into())
+    );
 }
 
 #[test]
@@ -91,7 +123,10 @@ fn kept_approvals_of_who_is_no_officer_any_more_do_not_count() {
     let other_key = officers(
         "[releases.officers.ada]\npublic-key = \"\"\"\n-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=\n-----END PUBLIC KEY-----\n\"\"\"\n",
     );
-    assert_eq!(other_key.counting(&all, plan, "grace"), Vec::<String>::new());
+    assert_eq!(
+        other_key.counting(&all, plan, "grace"),
+        Vec::<String>::new()
+    );
 }
 
 #[test]

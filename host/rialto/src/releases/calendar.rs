@@ -17,12 +17,15 @@ pub fn ahead(scheme: &Scheme, now: u64) -> Vec<String> {
             let ends = binding.effective_until.map(|at| (at, "ends"));
             let later = begins.into_iter().chain(ends);
             let later = later.filter(|(at, _)| at.millis() > now);
-            all.extend(later.map(|(at, what)| (at, format!("rule {} {what} at {step}", binding.rule))));
+            all.extend(
+                later.map(|(at, what)| (at, format!("rule {} {what} at {step}", binding.rule))),
+            );
         }
     }
     all.sort();
     let told = all.into_iter();
-    told.map(|(at, what)| format!("{}: {what}", words::instant(at.millis()))).collect()
+    told.map(|(at, what)| format!("{}: {what}", words::instant(at.millis())))
+        .collect()
 }
 
 /// What cannot be about the dates of a scheme that becomes current now, in place of `before`.
@@ -38,9 +41,8 @@ pub fn problems(before: Option<&Scheme>, after: &Scheme, now: u64) -> Vec<String
                 past(&mut problems, &whose, binding, known, now);
             }
             let twice = bindings[..nth].iter().any(|earlier| {
-                let has_date = |one: &Binding| {
-                    one.effective_from.is_some() || one.effective_until.is_some()
-                };
+                let has_date =
+                    |one: &Binding| one.effective_from.is_some() || one.effective_until.is_some();
                 earlier.rule == binding.rule
                     && (has_date(earlier) || has_date(binding))
                     && earlier.overlaps(binding)
@@ -64,14 +66,20 @@ pub fn problems(before: Option<&Scheme>, after: &Scheme, now: u64) -> Vec<String
 /// Dates that have passed, unless they were there before.
 fn past(problems: &mut Vec<String>, whose: &str, binding: &Binding, known: &[Binding], now: u64) {
     let dates: [(&str, Option<Instant>, fn(&Binding) -> Option<Instant>); 2] = [
-        ("effective-from", binding.effective_from, |one| one.effective_from),
-        ("effective-until", binding.effective_until, |one| one.effective_until),
+        ("effective-from", binding.effective_from, |one| {
+            one.effective_from
+        }),
+        ("effective-until", binding.effective_until, |one| {
+            one.effective_until
+        }),
     ];
     for (name, at, of) in dates {
         let Some(at) = at.filter(|at| at.millis() <= now) else {
             continue;
         };
-        let is_known = known.iter().any(|one| one.rule == binding.rule && of(one) == Some(at));
+        let is_known = known
+            .iter()
+            .any(|one| one.rule == binding.rule && of(one) == Some(at));
         if !is_known {
             problems.push(format!(
                 "{whose} has {name} = \"{at}\", which has passed: name a later instant, or leave it out"
@@ -127,19 +135,31 @@ mod tests {
         // When it is over, nothing is ahead, and the same dates stay.
         let later = at("2031-01-01T00:00:00Z");
         assert!(ahead(&scheme, later).is_empty());
-        assert_eq!(problems(Some(&scheme), &scheme, later), Vec::<String>::new());
+        assert_eq!(
+            problems(Some(&scheme), &scheme, later),
+            Vec::<String>::new()
+        );
         // New, they have passed, unless there was no release before.
         assert_eq!(problems(None, &scheme, later), Vec::<String>::new());
         let new = problems(Some(&self::scheme("")), &scheme, later);
-        assert!(new.iter().all(|one| one.contains("has passed")) && new.len() == 2, "{new:?}");
+        assert!(
+            new.iter().all(|one| one.contains("has passed")) && new.len() == 2,
+            "{new:?}"
+        );
     }
 
     #[test]
     fn no_step_is_left_unguarded() {
         let now = at("2029-01-01T00:00:00Z");
         for (bindings, from) in [
-            (r#"{ rule = "a", effective-until = "2030-01-01T00:00:00Z" }"#, "2030-01-01 00:00:00.000Z"),
-            (r#"{ rule = "a", effective-from = "2030-01-01T00:00:00Z" }"#, "2029-01-01 00:00:00.000Z"),
+            (
+                r#"{ rule = "a", effective-until = "2030-01-01T00:00:00Z" }"#,
+                "2030-01-01 00:00:00.000Z",
+            ),
+            (
+                r#"{ rule = "a", effective-from = "2030-01-01T00:00:00Z" }"#,
+                "2029-01-01 00:00:00.000Z",
+            ),
             (
                 r#"{ rule = "a", effective-until = "2030-01-01T00:00:00Z" }, { rule = "b", effective-from = "2030-01-01T00:00:01Z" }"#,
                 "2030-01-01 00:00:00.000Z",
@@ -147,7 +167,10 @@ mod tests {
         ] {
             let found = problems(None, &scheme(bindings), now);
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].contains(&format!("from {from} on no rule")), "{found:?}");
+            assert!(
+                found[0].contains(&format!("from {from} on no rule")),
+                "{found:?}"
+            );
         }
         assert!(problems(None, &scheme(""), now).is_empty());
     }

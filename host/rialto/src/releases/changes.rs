@@ -150,15 +150,17 @@ impl Releases {
         Ok((applied(number), release))
     }
 
-    /// Check the effective dates of a document that becomes current now.
+    /// Check the effective dates of a document that becomes current now, and that nothing in it was held back.
     pub(super) fn has_possible_dates(
         &self,
         before: Option<&SchemeDocument>,
         after: &SchemeDocument,
     ) -> Result<(), Refused> {
         let before = before.and_then(|before| before.scheme().ok());
+        let document = after;
         let after = after.scheme().map_err(|problems| unfit(&problems))?;
-        let problems = calendar::problems(before.as_ref(), &after, self.clock.now().0);
+        let mut problems = calendar::problems(before.as_ref(), &after, self.clock.now().0);
+        problems.extend(self.canaries.problems(&after, document));
         if problems.is_empty() {
             Ok(())
         } else {
@@ -169,7 +171,10 @@ impl Releases {
     /// The calendar ahead of a document; empty if it cannot be read.
     pub(super) fn calendar(&self, document: &SchemeDocument) -> Vec<String> {
         let scheme = document.scheme();
-        scheme.map_or_else(|_| Vec::new(), |scheme| calendar::ahead(&scheme, self.clock.now().0))
+        scheme.map_or_else(
+            |_| Vec::new(),
+            |scheme| calendar::ahead(&scheme, self.clock.now().0),
+        )
     }
 
     /// Why a second person must approve a document that replaces another one.

@@ -101,7 +101,9 @@ impl Releases {
             calendar: self.calendar(&document),
             maker: request.who.person.to_string(),
             made: made.0,
-            expires: made.0.saturating_add(self.operator.releases.plan_life.millis()),
+            expires: made
+                .0
+                .saturating_add(self.operator.releases.plan_life.millis()),
             note: beginning(request.note),
             from,
             to,
@@ -139,7 +141,9 @@ impl Releases {
                 "the backtest has only a part of what was judged: run it without --step, --participant and --currency".to_owned(),
             ));
         }
-        let dearer = wanted.fuel_increase_max.map(|most| (most, backtest.dearer(most.millionths())));
+        let dearer = wanted
+            .fuel_increase_max
+            .map(|most| (most, backtest.dearer(most.millionths())));
         if let Some((most, dearer)) = dearer
             && !dearer.is_empty()
         {
@@ -246,8 +250,11 @@ impl Releases {
                 officers: self.officers.names().map(str::to_owned).collect(),
             });
         }
-        let before = current.as_ref().map(|(number, document)| (*number, document));
-        let digests_agree = before.is_some_and(|(_, now)| spec::digest(now.digest()) == plan.from.digest);
+        let before = current
+            .as_ref()
+            .map(|(number, document)| (*number, document));
+        let digests_agree =
+            before.is_some_and(|(_, now)| spec::digest(now.digest()) == plan.from.digest);
         if !digests_agree {
             return Err(Refused::Failed(anyhow::anyhow!(
                 "release {} is not the one that the plan was made for, and has its number",
@@ -259,13 +266,19 @@ impl Releases {
         let approver = (needed > 0).then(|| signers.join(", "));
         let kept = Kept {
             maker: &plan.maker,
-            note: if request.note.is_empty() { &plan.note } else { request.note },
+            note: if request.note.is_empty() {
+                &plan.note
+            } else {
+                request.note
+            },
             approver: approver.as_deref(),
         };
         let (mut applied, release) = self.keep(&kept, before, &plan.document)?;
         applied.changes.clone_from(&plan.changes);
         // Before it becomes current: a plan is applied once, also when the host ends in between.
-        let marked = self.store.plan_applied(&stored.digest, Some(applied.number));
+        let marked = self
+            .store
+            .plan_applied(&stored.digest, Some(applied.number));
         marked.context("storing that the plan is applied")?;
         if !applied.needs_approval.is_empty() {
             return Ok(applied);
@@ -337,7 +350,10 @@ impl Releases {
         let kept = kept.context("reading who signed the plan")?;
         let signers = self.signers(stored)?;
         let needed = self.officers.needed();
-        let now = self.store.current_release().context("reading the releases")?;
+        let now = self
+            .store
+            .current_release()
+            .context("reading the releases")?;
         let state = if stored.release.is_some() {
             "APPLIED"
         } else if self.clock.now().0 >= plan.expires {

@@ -12,7 +12,11 @@ use crate::releases::ShownPlan;
 /// A plan, for who is to sign it.
 pub fn plan(plan: &Plan, digest: Digest) -> String {
     let mut text = format!("plan       {digest}\n");
-    let _ = writeln!(text, "replaces   release {} ({})", plan.from.release, plan.from.digest);
+    let _ = writeln!(
+        text,
+        "replaces   release {} ({})",
+        plan.from.release, plan.from.digest
+    );
     let _ = writeln!(text, "by         {}", plan.to);
     let (made, maker) = (instant(plan.made), plain(&plan.maker));
     let _ = writeln!(text, "made       {made} by {maker}");
@@ -47,7 +51,11 @@ pub fn plan(plan: &Plan, digest: Digest) -> String {
 
 fn tested(text: &mut String, backtest: &Backtested) {
     let _ = writeln!(text, "backtest   {}", backtest.digest);
-    let part = if backtest.is_partial { ", a part of all" } else { "" };
+    let part = if backtest.is_partial {
+        ", a part of all"
+    } else {
+        ""
+    };
     let _ = writeln!(
         text,
         "  {} requests from {} to {}{part}: {} would be decided otherwise, {} failed",
@@ -61,7 +69,11 @@ fn tested(text: &mut String, backtest: &Backtested) {
         let before = if of.before.verdicts == 0 {
             "new".to_owned()
         } else {
-            format!("before {} and {}", HumanCount(of.before.p50), HumanCount(of.before.p99))
+            format!(
+                "before {} and {}",
+                HumanCount(of.before.p50),
+                HumanCount(of.before.p99)
+            )
         };
         let _ = writeln!(
             text,
@@ -77,7 +89,9 @@ fn tested(text: &mut String, backtest: &Backtested) {
 /// A plan in the list.
 pub fn plan_in_a_list(plan: &ShownPlan) -> String {
     let signed = plan.signatures.iter().filter(|one| one.counts).count();
-    let became = plan.release.map_or_else(String::new, |number| format!(" as release {number}"));
+    let became = plan
+        .release
+        .map_or_else(String::new, |number| format!(" as release {number}"));
     let mut text = format!(
         "{:<8} {}  {}  by {}, {signed} of {} signatures{became}",
         plan.state,
@@ -97,7 +111,11 @@ pub fn plan_in_a_list(plan: &ShownPlan) -> String {
 pub fn signatures_of_plan(plan: &ShownPlan) -> String {
     let mut text = String::new();
     for one in &plan.signatures {
-        let counts = if one.counts { "" } else { ", which does not count any more" };
+        let counts = if one.counts {
+            ""
+        } else {
+            ", which does not count any more"
+        };
         let _ = writeln!(
             text,
             "signed     {} by {} ({}){counts}",
@@ -108,10 +126,21 @@ pub fn signatures_of_plan(plan: &ShownPlan) -> String {
     }
     let signed = plan.signatures.iter().filter(|one| one.counts).count();
     let _ = match plan.state.as_str() {
-        "APPLIED" => writeln!(text, "it became release {}", plan.release.unwrap_or_default()),
+        "APPLIED" => writeln!(
+            text,
+            "it became release {}",
+            plan.release.unwrap_or_default()
+        ),
         "EXPIRED" => writeln!(text, "it is too old to be applied"),
-        "OUTDATED" => writeln!(text, "another release is current than the one that it replaces"),
-        "READY" => writeln!(text, "it can be applied: {signed} of {} signatures", plan.needed),
+        "OUTDATED" => writeln!(
+            text,
+            "another release is current than the one that it replaces"
+        ),
+        "READY" => writeln!(
+            text,
+            "it can be applied: {signed} of {} signatures",
+            plan.needed
+        ),
         _ => writeln!(text, "it waits: {signed} of {} signatures", plan.needed),
     };
     text

@@ -83,6 +83,15 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
                 format!("it decided nothing; {rule} did (receipt {receipt}): {decided}"),
             );
         }
+        if let Some(canary) = &receipt.canary {
+            let rule = &canary.rule;
+            let said = if canary.is_void {
+                format!("it failed in the place of {rule}, which was asked after it")
+            } else {
+                format!("it decided in the place of {rule}")
+            };
+            row("canary", said);
+        }
         if receipt.flagged {
             row("flagged", "the rule failed and the request went on".into());
         }

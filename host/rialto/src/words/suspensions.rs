@@ -11,7 +11,10 @@ pub fn suspension(one: &ShownSuspension) -> String {
         ("LAPSED", None) => format!(", not confirmed until {}", instant(one.until)),
         (_, None) => format!(", until {} unless it is confirmed", instant(one.until)),
     };
-    let ended = one.ended_by.as_ref().map_or_else(String::new, |by| format!(", ended by {}", plain(by)));
+    let ended = one
+        .ended_by
+        .as_ref()
+        .map_or_else(String::new, |by| format!(", ended by {}", plain(by)));
     let note = if one.note.is_empty() {
         String::new()
     } else {

@@ -487,11 +487,13 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 18] = [
+const WITHOUT_RETENTION: [&str; 20] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
     "DROP TABLE plans",
     "DROP TABLE plan_signatures",
     "DROP TABLE suspensions",
+    "DROP TABLE held_back",
+    "DROP TABLE secrets",
     "DROP TABLE audit_entries",
     "DROP TABLE audit_tiles",
     "DROP TABLE audit_checkpoints",

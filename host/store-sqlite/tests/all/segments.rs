@@ -138,11 +138,13 @@ fn segments_without_a_filter_are_learnt_from_their_documents() {
 }
 
 /// What the migration to segments made, undone.
-const WITHOUT_SEGMENTS: [&str; 34] = [
+const WITHOUT_SEGMENTS: [&str; 36] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 4",
     "DROP TABLE plans",
     "DROP TABLE plan_signatures",
     "DROP TABLE suspensions",
+    "DROP TABLE held_back",
+    "DROP TABLE secrets",
     "DROP TABLE audit_entries",
     "DROP TABLE audit_tiles",
     "DROP TABLE audit_checkpoints",

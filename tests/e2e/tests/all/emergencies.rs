@@ -27,11 +27,23 @@ fn by(world: &World, operator: &str, command: &[&str]) -> CliOutput {
 }
 
 fn suspend(world: &World, operator: &str) -> CliOutput {
-    by(world, operator, &["rule", "suspend", "amount-limits", "--note", "it refuses salaries"])
+    by(
+        world,
+        operator,
+        &[
+            "rule",
+            "suspend",
+            "amount-limits",
+            "--note",
+            "it refuses salaries",
+        ],
+    )
 }
 
 fn suspensions(world: &World) -> Vec<Value> {
-    let said = by(world, "hal", &["rule", "suspensions", "--json"]).success().unwrap();
+    let said = by(world, "hal", &["rule", "suspensions", "--json"])
+        .success()
+        .unwrap();
     serde_json::from_str(&said).unwrap()
 }
 
@@ -45,30 +57,64 @@ async fn one_person_suspends_a_rule_and_another_confirms_it() {
     let mut world = world("").await;
     let much = "10001";
     refused(&world.pay(much, "USD").await, Step::Quote, "4200").unwrap();
-    is_refused(&by(&world, "grace", &["rule", "suspend", "unknown", "--note", "x"]), "has no rule `unknown`");
+    is_refused(
+        &by(
+            &world,
+            "grace",
+            &["rule", "suspend", "unknown", "--note", "x"],
+        ),
+        "has no rule `unknown`",
+    );
     // A context is no rule.
-    is_refused(&by(&world, "grace", &["rule", "suspend", "transfers", "--note", "x"]), "has no rule");
+    is_refused(
+        &by(
+            &world,
+            "grace",
+            &["rule", "suspend", "transfers", "--note", "x"],
+        ),
+        "has no rule",
+    );
     let said = suspend(&world, "grace").success().unwrap();
     assert!(said.contains("SUSPENDED amount-limits"), "{said}");
     assert!(said.contains("by grace"), "{said}");
     is_refused(&suspend(&world, "hal"), "is suspended already");
     let paid = world.pay(much, "USD").await;
     committed(&paid).unwrap();
-    let history = by(&world, "hal", &["events", &paid.transfer_id]).success().unwrap();
+    let history = by(&world, "hal", &["events", &paid.transfer_id])
+        .success()
+        .unwrap();
     assert!(history.contains("suspended"), "{history}");
-    let receipts = by(&world, "hal", &["receipts", &paid.transfer_id]).success().unwrap();
-    assert!(receipts.contains("transfer-matches-quote") && !receipts.contains("amount-limits"), "{receipts}");
+    let receipts = by(&world, "hal", &["receipts", &paid.transfer_id])
+        .success()
+        .unwrap();
+    assert!(
+        receipts.contains("transfer-matches-quote") && !receipts.contains("amount-limits"),
+        "{receipts}"
+    );
 
-    is_refused(&by(&world, "grace", &["rule", "confirm", "1"]), "somebody else must confirm it");
-    let said = by(&world, "hal", &["rule", "confirm", "1"]).success().unwrap();
-    assert!(said.contains("CONFIRMED") && said.contains("confirmed by hal"), "{said}");
+    is_refused(
+        &by(&world, "grace", &["rule", "confirm", "1"]),
+        "somebody else must confirm it",
+    );
+    let said = by(&world, "hal", &["rule", "confirm", "1"])
+        .success()
+        .unwrap();
+    assert!(
+        said.contains("CONFIRMED") && said.contains("confirmed by hal"),
+        "{said}"
+    );
     // It outlives the host, and other releases.
     world.host.restart().unwrap();
     committed(&world.pay(much, "USD").await).unwrap();
-    let said = by(&world, "grace", &["rule", "resume", "1"]).success().unwrap();
+    let said = by(&world, "grace", &["rule", "resume", "1"])
+        .success()
+        .unwrap();
     assert!(said.contains("ended by grace"), "{said}");
     refused(&world.pay(much, "USD").await, Step::Quote, "4200").unwrap();
-    is_refused(&by(&world, "hal", &["rule", "resume", "1"]), "no suspension 1 is in force");
+    is_refused(
+        &by(&world, "hal", &["rule", "resume", "1"]),
+        "no suspension 1 is in force",
+    );
     let audit = by(&world, "hal", &["audit"]).success().unwrap();
     for action in ["rule-suspend", "suspension-confirm", "suspension-end"] {
         assert!(audit.contains(action), "{action}: {audit}");
@@ -81,12 +127,19 @@ async fn suspension_that_nobody_confirms_is_over_by_itself() {
     suspend(&world, "grace").success().unwrap();
     until("the suspension is over", SOON, async || {
         let all = suspensions(&world);
-        Ok(if all[0]["state"] == "LAPSED" { Ok(()) } else { Err(format!("{all:?}")) })
+        Ok(if all[0]["state"] == "LAPSED" {
+            Ok(())
+        } else {
+            Err(format!("{all:?}"))
+        })
     })
     .await
     .unwrap();
     refused(&world.pay("10001", "USD").await, Step::Quote, "4200").unwrap();
-    is_refused(&by(&world, "hal", &["rule", "confirm", "1"]), "no suspension 1 is in force");
+    is_refused(
+        &by(&world, "hal", &["rule", "confirm", "1"]),
+        "no suspension 1 is in force",
+    );
     // Otherwise grace alone could do without the rule, again and again.
     is_refused(&suspend(&world, "grace"), "who suspends nothing until");
     suspend(&world, "hal").success().unwrap();
@@ -103,7 +156,8 @@ fn from_now(seconds: i64) -> (u64, String) {
 fn taking_over(world: &World, at: &str) -> TestScheme {
     let twin = world.scheme.twin().unwrap();
     let old = "[[steps.quote-request-check]]\nrule = \"amount-limits\"\n";
-    twin.edit(old, &format!("{old}effective-until = \"{at}\"\n")).unwrap();
+    twin.edit(old, &format!("{old}effective-until = \"{at}\"\n"))
+        .unwrap();
     let behind = "[[steps.transfer-prepare-check]]\nrule = \"transfer-matches-quote\"";
     let new = format!(
         "{old}effective-from = \"{at}\"\nsettings = {{ otherwise = \"refuse\", limits = [{{ currency = \"USD\", scenario = \"*\", maximum = \"60\" }}] }}\n\n{behind}"
@@ -118,10 +172,17 @@ async fn rule_takes_over_at_its_instant() {
     let (at, written) = from_now(4);
     let twin = taking_over(&world, &written);
     let folder = twin.path().to_str().unwrap();
-    let planned = by(&world, "hal", &["release", "plan", folder]).success().unwrap();
+    let planned = by(&world, "hal", &["release", "plan", folder])
+        .success()
+        .unwrap();
     assert!(planned.contains("the calendar ahead:"), "{planned}");
-    assert!(planned.contains("rule amount-limits begins at quote-request-check"), "{planned}");
-    by(&world, "hal", &["release", "apply", folder]).success().unwrap();
+    assert!(
+        planned.contains("rule amount-limits begins at quote-request-check"),
+        "{planned}"
+    );
+    by(&world, "hal", &["release", "apply", folder])
+        .success()
+        .unwrap();
     let first = world.pay("70", "USD").await;
     let mut last = first.transfer_id.clone();
     committed(&first).unwrap();
@@ -137,12 +198,25 @@ async fn rule_takes_over_at_its_instant() {
     .unwrap();
     // No payment after the instant was judged by the old settings, and none before it by the new ones.
     world.settled_books().await.unwrap();
-    let shown = by(&world, "hal", &["release", "show", "--as-of", &written]).success().unwrap();
+    let shown = by(&world, "hal", &["release", "show", "--as-of", &written])
+        .success()
+        .unwrap();
     assert!(shown.starts_with("release 2 is current"), "{shown}");
     assert!(!shown.contains("ahead "), "{shown}");
-    let before = by(&world, "hal", &["release", "show", "2", "--as-of", "2020-01-01T00:00:00Z"]).success().unwrap();
-    assert!(before.contains("ahead ") && before.contains("begins at quote-request-check"), "{before}");
-    let receipts = by(&world, "hal", &["receipts", &last, "--json"]).success().unwrap();
+    let before = by(
+        &world,
+        "hal",
+        &["release", "show", "2", "--as-of", "2020-01-01T00:00:00Z"],
+    )
+    .success()
+    .unwrap();
+    assert!(
+        before.contains("ahead ") && before.contains("begins at quote-request-check"),
+        "{before}"
+    );
+    let receipts = by(&world, "hal", &["receipts", &last, "--json"])
+        .success()
+        .unwrap();
     assert!(receipts.contains("\"allow\""), "{receipts}");
     assert!(at > 0);
 }
@@ -163,14 +237,28 @@ async fn dates_that_cannot_be_are_refused() {
         let new = format!("{quote}{more}\n");
         move |twin: &TestScheme| twin.edit(quote, &new).unwrap()
     };
-    refused(&with("effective-until = \"2999-01-01T00:00:00Z\""), "from 2999-01-01 00:00:00.000Z on no rule would guard the step");
-    refused(&with("effective-from = \"2999-01-01T00:00:00Z\""), "on no rule would guard the step");
-    refused(&with("effective-from = \"2020-01-01T00:00:00Z\""), "which has passed");
     refused(
-        &with("effective-from = \"2999-01-01T00:00:00Z\"\neffective-until = \"2998-01-01T00:00:00Z\""),
+        &with("effective-until = \"2999-01-01T00:00:00Z\""),
+        "from 2999-01-01 00:00:00.000Z on no rule would guard the step",
+    );
+    refused(
+        &with("effective-from = \"2999-01-01T00:00:00Z\""),
+        "on no rule would guard the step",
+    );
+    refused(
+        &with("effective-from = \"2020-01-01T00:00:00Z\""),
+        "which has passed",
+    );
+    refused(
+        &with(
+            "effective-from = \"2999-01-01T00:00:00Z\"\neffective-until = \"2998-01-01T00:00:00Z\"",
+        ),
         "before it begins at 2999-01-01T00:00:00Z",
     );
-    refused(&with("effective-from = \"tomorrow\""), "write a date and a time in UTC");
+    refused(
+        &with("effective-from = \"tomorrow\""),
+        "write a date and a time in UTC",
+    );
     refused(
         &|twin: &TestScheme| {
             let (_, at) = from_now(3_600);

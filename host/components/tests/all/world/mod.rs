@@ -18,8 +18,8 @@ use rialto_components::rules::{Judgement, Outcome, Receipt};
 use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_components::wiring::Problem;
 use rialto_components::{
-    Activation, ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
-    Role, Runtime, StepSpec,
+    Activation, ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release,
+    ReleaseSpec, Role, Runtime, StepSpec,
 };
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
@@ -141,6 +141,7 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         failure_code: FAILURE_CODE.into(),
         effective: Effective::default(),
         shadow: None,
+        canary: None,
     }
 }
 

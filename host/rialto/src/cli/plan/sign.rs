@@ -79,7 +79,10 @@ impl Sign {
         text.push('\n');
         let is_new = rialto_files::make_once(&path, &[text.as_bytes()])?;
         ensure!(is_new, "{} exists: name a new file", path.display());
-        out::note(format_args!("{} has the signature of {officer}", path.display()));
+        out::note(format_args!(
+            "{} has the signature of {officer}",
+            path.display()
+        ));
         Ok(0)
     }
 
@@ -91,12 +94,15 @@ impl Sign {
             return Ok((signer.scheme().name(), signer.sign(statement)?));
         }
         let (reference, folder) = (self.reference.as_ref(), self.keys.as_ref());
-        let (reference, folder) = reference.zip(folder).context("name --key, or --reference and --keys")?;
+        let (reference, folder) = reference
+            .zip(folder)
+            .context("name --key, or --reference and --keys")?;
         let keys = keys::open_outside_turns(&operator_of(folder)?, folder)?;
         let text = fs::read_to_string(reference)
             .with_context(|| format!("reading {}", reference.display()))?;
         let signed = keys.sign(OFFICER, text.trim(), now, statement);
-        let signed = signed.with_context(|| format!("signing with the key of {}", reference.display()))?;
+        let signed =
+            signed.with_context(|| format!("signing with the key of {}", reference.display()))?;
         Ok(("ES256", signed))
     }
 }

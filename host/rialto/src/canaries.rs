@@ -1,0 +1,347 @@
+//! Canaries: candidates that decide about some requests in the place of a rule, until they go too far.
+//!
+//! | Question | Answer |
+//! | --- | --- |
+//! | which requests? | those of the named participants and currencies, and of these a share by an HMAC of the transaction's id, under a secret of the store: a quote and its transfer have the same answer, and no sender can choose it |
+//! | what if it fails? | the rule in force decides about that request, in the same turn |
+//! | what is compared? | the rule in force judges the same inputs, when they are committed |
+//! | when is it held back? | at so many failures, at once; when too many verdicts differ or need too much fuel, when that is seen |
+//! | and then? | the rule decides about all requests; the host says so in its log and in the audit log; the component judges nothing with these settings again, in any release |
+//!
+//! Counts begin anew when the host starts. What was held back stays so.
+
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use hdrhistogram::Histogram;
+use parking_lot::Mutex;
+use rialto_components::canaries::Canaries;
+use rialto_components::release::{BoundCanary, BoundRule};
+use rialto_components::rules::{NoVerdict, Outcome, Receipt};
+use rialto_components::{CanaryTerms, Digest, Release};
+use rialto_engine::{Clock, Entropy};
+use rialto_manifest::ComponentKind;
+use rialto_manifest::scheme::{Scheme, SchemeDocument};
+use rialto_signatures::secrets::MacKey;
+use rialto_store_sqlite::{HeldBack, Outcome as AuditOutcome, SqliteStore};
+use serde_json::Value;
+
+use crate::audit::{Audit, AuditedAction};
+use crate::backtest::facets::Facets;
+use crate::backtest::figures::Decision;
+use crate::spec;
+use crate::words;
+
+pub use report::CanaryReport;
+
+/// How exact percentiles of fuel are, in digits.
+const FUEL_DIGITS: u8 = 3;
+/// Millionths of a whole.
+const ALL: u64 = 1_000_000;
+
+/// A candidate with its settings, by the digests of both.
+type Key = (Digest, Digest);
+
+fn key(canary: &BoundCanary) -> Key {
+    (canary.digest, canary.bound.settings_digest)
+}
+
+/// What a canary has done.
+#[derive(Debug)]
+struct Counts {
+    decided: u64,
+    failed: u64,
+    compared: u64,
+    different: u64,
+    /// Fuel of the canary and of the rule on the same inputs.
+    fuel: [Histogram<u64>; 2],
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let histogram =
+            || Histogram::new(FUEL_DIGITS).expect("a histogram may have 3 digits of precision");
+        Self {
+            decided: 0,
+            failed: 0,
+            compared: 0,
+            different: 0,
+            fuel: [histogram(), histogram()],
+        }
+    }
+}
+
+impl Counts {
+    fn p99(&self, of: usize) -> u64 {
+        self.fuel[of].value_at_quantile(0.99)
+    }
+
+    /// Why the canary has gone too far by what was compared; none if it has not.
+    fn beyond(&self, terms: &CanaryTerms) -> Option<String> {
+        if self.compared < u64::from(terms.after) {
+            return None;
+        }
+        let (compared, different) = (self.compared, self.different);
+        if let Some(most) = terms.drift
+            && different * ALL > compared * u64::from(most)
+        {
+            return Some(format!(
+                "{different} of {compared} verdicts differ from those of the rule in force"
+            ));
+        }
+        let (now, before) = (self.p99(0), self.p99(1));
+        if let Some(most) = terms.fuel
+            && u128::from(now) * u128::from(ALL)
+                > u128::from(before) * u128::from(ALL + u64::from(most))
+        {
+            return Some(format!(
+                "99 of 100 verdicts need up to {now} fuel, and those of the rule in force {before}"
+            ));
+        }
+        None
+    }
+}
+
+/// The canaries of a running host.
+pub struct HostCanaries {
+    store: Arc<SqliteStore>,
+    clock: Arc<dyn Clock>,
+    secret: MacKey,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    counts: BTreeMap<Key, Counts>,
+    /// What was held back, when and why.
+    held: BTreeMap<Key, (u64, String)>,
+    /// What of that is not written down yet.
+    unwritten: Vec<Key>,
+}
+
+impl Canaries for HostCanaries {
+    fn decides(&self, canary: &BoundCanary, input: &str) -> bool {
+        if self.state.lock().held.contains_key(&key(canary)) {
+            return false;
+        }
+        let Ok(input) = serde_json::from_str::<Value>(input) else {
+            return false;
+        };
+        self.chooses(canary, &Facets::of(&input))
+    }
+
+    fn decided(&self, canary: &BoundCanary) {
+        let mut state = self.state.lock();
+        state.counts.entry(key(canary)).or_default().decided += 1;
+    }
+
+    fn failed(&self, canary: &BoundCanary, reason: &str) {
+        let mut state = self.state.lock();
+        let counts = state.counts.entry(key(canary)).or_default();
+        counts.failed += 1;
+        let failed = counts.failed;
+        if failed >= u64::from(canary.terms.failures) {
+            let why = format!("it failed {failed} times, at last so: {reason}");
+            self.hold_back(&mut state, canary, why);
+        }
+    }
+}
+
+impl HostCanaries {
+    /// The canaries of a store.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn open(
+        store: Arc<SqliteStore>,
+        clock: Arc<dyn Clock>,
+        entropy: &dyn Entropy,
+    ) -> anyhow::Result<Arc<Self>> {
+        let mut secret = [0; 32];
+        entropy.fill(&mut secret);
+        let secret = store
+            .canary_secret(secret)
+            .context("reading the secret of canaries")?;
+        let mut state = State::default();
+        let held = store
+            .held_back()
+            .context("reading which canaries were held back")?;
+        for one in held {
+            let digest = |text: &str| text.parse::<Digest>().context("reading a canary's digest");
+            let key = (digest(&one.component)?, digest(&one.settings)?);
+            state.held.insert(key, (one.at.0, one.why));
+        }
+        Ok(Arc::new(Self {
+            store,
+            clock,
+            secret: MacKey::new(&secret),
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// Whether a canary decides about what has these facets.
+    fn chooses(&self, canary: &BoundCanary, facets: &Facets) -> bool {
+        let terms = &canary.terms;
+        let is_of_one =
+            terms.participants.is_empty() || terms.participants.iter().any(|one| facets.names(one));
+        let currency = facets.amount.as_ref().map(|amount| &amount.currency);
+        let is_in_one = terms.currencies.is_empty()
+            || currency.is_some_and(|currency| terms.currencies.contains(currency));
+        // Without an id nothing could choose, and the rule in force decides.
+        let Some(id) = &facets.transaction else {
+            return false;
+        };
+        is_of_one && is_in_one && self.is_in_share(canary.digest, id, terms.share)
+    }
+
+    /// Whether an id is in a candidate's share, in millionths: the same at every step.
+    fn is_in_share(&self, candidate: Digest, id: &str, share: u32) -> bool {
+        let code = self.secret.code(&[&candidate.bytes(), id.as_bytes()]);
+        let (first, _) = code.split_at(8);
+        let number = first
+            .iter()
+            .fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+        number % ALL < u64::from(share)
+    }
+
+    /// Have the rule in force decide again, from the next turn on.
+    fn hold_back(&self, state: &mut State, canary: &BoundCanary, why: String) {
+        let key = key(canary);
+        if state.held.contains_key(&key) {
+            return;
+        }
+        tracing::error!(
+            canary = %canary.bound.identity.name,
+            component = %key.0,
+            why,
+            "a canary is held back: the rule in force decides about all requests again"
+        );
+        state.held.insert(key, (self.clock.now().0, why));
+        state.unwritten.push(key);
+    }
+
+    /// Have the rule in force judge what a canary has decided about, and compare.
+    pub fn compare(&self, release: &Release, filed: &Receipt) {
+        let found = all(release).find(|(step, _, canary)| {
+            *step == &*filed.step
+                && canary.digest == filed.digest
+                && canary.bound.settings_digest == filed.settings_digest
+        });
+        // A canary of an earlier release, or one that has failed: that was counted.
+        let Some((_, bound, canary)) = found else {
+            return;
+        };
+        if matches!(filed.verdict, Outcome::Failed { .. }) {
+            return;
+        }
+        let member = &release.members[bound.member];
+        let Ok(judged) = member.judge_stored(bound, &filed.subject, filed.input.get()) else {
+            return;
+        };
+        let outcome = match judged.outcome {
+            Ok(outcome) => outcome,
+            Err(NoVerdict::Failed(reason)) => Outcome::Failed {
+                reason,
+                means: bound.failing,
+            },
+            Err(NoVerdict::Prevented(_)) => return,
+        };
+        // By one name: which of both refuses makes no difference.
+        let decision = |outcome: &Outcome| Decision::of(std::iter::once(("", outcome)));
+        let differs = !decision(&outcome).tells_the_same(&decision(&filed.verdict));
+        let mut state = self.state.lock();
+        let counts = state.counts.entry(key(canary)).or_default();
+        counts.compared += 1;
+        counts.different += u64::from(differs);
+        for (of, fuel) in [filed.fuel, judged.fuel].into_iter().enumerate() {
+            counts.fuel[of].saturating_record(fuel);
+        }
+        if let Some(why) = counts.beyond(&canary.terms) {
+            self.hold_back(&mut state, canary, why);
+        }
+    }
+
+    /// Write down which canaries were held back, in the store and in the audit log.
+    pub fn write_down(&self, audit: &Audit) {
+        let unwritten = std::mem::take(&mut self.state.lock().unwritten);
+        for key in unwritten {
+            let held = self.state.lock().held.get(&key).cloned();
+            let Some((at, why)) = held else {
+                continue;
+            };
+            let (component, settings) = (key.0.to_string(), key.1.to_string());
+            let kept = self.store.hold_back(&HeldBack {
+                component: component.clone(),
+                settings,
+                at: rialto_engine::Timestamp(at),
+                why: why.clone(),
+            });
+            let outcome = match kept {
+                Ok(()) => AuditOutcome::Done(why),
+                Err(error) => {
+                    tracing::error!(%error, component, "a canary was held back, and the store did not keep it: it would decide again after a restart; it is tried again");
+                    self.state.lock().unwritten.push(key);
+                    return;
+                }
+            };
+            let about = format!("canary {component}");
+            audit.of_host(vec![(
+                AuditedAction::new("canary-hold-back", &about),
+                outcome,
+            )]);
+        }
+    }
+
+    /// What of a scheme was held back, each in words.
+    #[must_use]
+    pub fn problems(&self, scheme: &Scheme, document: &SchemeDocument) -> Vec<String> {
+        let state = self.state.lock();
+        let mut problems = Vec::new();
+        for (step, bindings) in &scheme.steps {
+            for binding in bindings {
+                let own = Some((&binding.rule, binding.settings_json()));
+                let canary = binding.canary.as_ref();
+                let canary = canary
+                    .map(|one| &one.rule)
+                    .zip(binding.canary_settings_json());
+                for (rule, settings) in own.into_iter().chain(canary) {
+                    let digest = document.digests.get(ComponentKind::Rule, rule.as_str());
+                    let Some(digest) = digest.map(spec::digest) else {
+                        continue;
+                    };
+                    let held = state.held.get(&(digest, Digest::of(settings.as_bytes())));
+                    if let Some((at, why)) = held {
+                        problems.push(format!(
+                            "steps.{step}: rule {rule} was held back as a canary at {} with these settings ({why}): change it",
+                            words::instant(*at)
+                        ));
+                    }
+                }
+            }
+        }
+        problems
+    }
+
+    /// What the canaries of a release have done.
+    #[must_use]
+    pub fn reports(&self, release: &Release) -> Vec<CanaryReport> {
+        let state = self.state.lock();
+        let reports = all(release).map(|(step, bound, canary)| {
+            let (counts, held) = (state.counts.get(&key(canary)), state.held.get(&key(canary)));
+            CanaryReport::of((step, bound, canary), counts, held)
+        });
+        reports.collect()
+    }
+}
+
+/// The canaries of a release: the step, the rule in force, and the canary.
+pub fn all(release: &Release) -> impl Iterator<Item = (&str, &BoundRule, &BoundCanary)> {
+    let rules = release.steps.iter();
+    let rules = rules.flat_map(|(step, rules)| rules.iter().map(move |bound| (&**step, bound)));
+    rules.filter_map(|(step, bound)| Some((step, bound, bound.canary.as_deref()?)))
+}

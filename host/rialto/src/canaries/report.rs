@@ -1,0 +1,76 @@
+//! What a canary has done, as the operators' API shows it.
+
+use rialto_components::release::{BoundCanary, BoundRule};
+use serde::{Deserialize, Serialize};
+
+use super::Counts;
+
+/// A canary of the current release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CanaryReport {
+    /// The step.
+    pub step: String,
+    /// The rule in force, by its name in the scheme.
+    pub rule: String,
+    /// The candidate, by its name in the scheme.
+    pub canary: String,
+    /// The share of requests by the hash, in millionths.
+    pub share: u32,
+    /// The participants that it is limited to; empty for all.
+    pub participants: Vec<String>,
+    /// The currencies that it is limited to; empty for all.
+    pub currencies: Vec<String>,
+    /// How many requests it has decided about since the host's start. Steps with the same settings count together.
+    pub decided: u64,
+    /// With how many it has failed; the rule decided about those.
+    pub failed: u64,
+    /// How many of its verdicts were compared with the rule's.
+    pub compared: u64,
+    /// How many of these differ.
+    pub different: u64,
+    /// Its fuel: the 99th percentile.
+    pub fuel_p99: u64,
+    /// The rule's fuel on the same inputs.
+    pub fuel_p99_of_rule: u64,
+    /// When and why it was held back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<ShownHeldBack>,
+}
+
+/// When and why a canary was held back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownHeldBack {
+    /// When; milliseconds since 1970.
+    pub at: u64,
+    /// Why.
+    pub why: String,
+}
+
+impl CanaryReport {
+    pub(super) fn of(
+        (step, bound, canary): (&str, &BoundRule, &BoundCanary),
+        counts: Option<&Counts>,
+        held: Option<&(u64, String)>,
+    ) -> Self {
+        let of = |count: fn(&Counts) -> u64| counts.map_or(0, count);
+        Self {
+            step: step.to_owned(),
+            rule: bound.identity.name.to_string(),
+            canary: canary.bound.identity.name.to_string(),
+            share: canary.terms.share,
+            participants: canary.terms.participants.clone(),
+            currencies: canary.terms.currencies.clone(),
+            decided: of(|counts| counts.decided),
+            failed: of(|counts| counts.failed),
+            compared: of(|counts| counts.compared),
+            different: of(|counts| counts.different),
+            fuel_p99: of(|counts| counts.p99(0)),
+            fuel_p99_of_rule: of(|counts| counts.p99(1)),
+            held_back: held.map(|(at, why)| ShownHeldBack {
+                at: *at,
+                why: why.clone(),
+            }),
+        }
+    }
+}
