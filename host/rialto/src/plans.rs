@@ -90,8 +90,11 @@ pub struct Backtested {
 #[derive(Debug, thiserror::Error)]
 pub enum UnusableReport {
     /// It is no report of a backtest.
-    #[error("the backtest is no report of this form ({}): {0}", report::FORM)]
-    Form(String),
+    #[error("the backtest is no report of the form {}: {why}", report::FORM)]
+    Form {
+        /// Why.
+        why: String,
+    },
     /// It is about another scheme.
     #[error(
         "the backtest is about {found}, and the plan would make {wanted} current: run it again"
@@ -110,10 +113,12 @@ impl Backtested {
     /// # Errors
     /// When it is none, or about something else.
     pub fn of(text: &str, wanted: Digest) -> Result<Self, UnusableReport> {
-        let report: Report =
-            serde_json::from_str(text).map_err(|error| UnusableReport::Form(error.to_string()))?;
+        let report: Report = serde_json::from_str(text).map_err(|error| UnusableReport::Form {
+            why: error.to_string(),
+        })?;
         if report.form != report::FORM {
-            return Err(UnusableReport::Form(report.form));
+            let why = format!("its form is {:?}", report.form);
+            return Err(UnusableReport::Form { why });
         }
         if report.candidate != wanted {
             let found = report.candidate;

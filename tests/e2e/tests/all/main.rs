@@ -11,6 +11,7 @@ mod backtest;
 mod backup;
 mod bad_input;
 mod bench;
+mod canaries;
 mod certificates;
 mod check;
 mod commands;
