@@ -131,7 +131,7 @@ impl Check<'_> {
 
     fn binding(&mut self, step: &Name, n: usize, binding: &Binding) {
         let file = self.file;
-        if shadow.is_some() && binding.canary.is_some() {
+        if binding.shadow.is_some() && binding.canary.is_some() {
             self.problem(
                 &format!("steps/{step}/{n}/canary"),
                 Code::Contradiction,
