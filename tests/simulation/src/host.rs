@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
 use rialto::audit::Actor;
+use rialto::canaries::HostCanaries;
 use rialto::releases::{ChangeRequest, Releases};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
@@ -183,7 +184,8 @@ impl Host {
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits)?;
         let operator = stage.manifest.operator().clone();
-        let releases = Releases::new(sqlite.clone(), runtime, operator, None, clock);
+        let canaries = HostCanaries::open(sqlite.clone(), clock.clone(), &*world.entropy)?;
+        let releases = Releases::new(sqlite.clone(), runtime, operator, None, canaries, clock)?;
         if releases.resume()?.is_none() {
             first_release(stage, &sqlite, &releases, &engine)?;
         }
