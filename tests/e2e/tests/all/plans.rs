@@ -58,17 +58,15 @@ struct Scene {
 
 impl Scene {
     async fn of(releases: &str) -> Self {
-        let world = World::of(scheme(releases), &WorldOptions::default());
+        let options = WorldOptions::default();
+        let world = World::of(scheme(releases), &options).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         for (officer, private, _) in OFFICERS {
             let pem =
                 format!("-----BEGIN PRIVATE KEY-----\n{private}\n-----END PRIVATE KEY-----\n");
             fs::write(folder.path().join(format!("{officer}.pem")), pem).unwrap();
         }
-        Self {
-            world: world.await.unwrap(),
-            folder,
-        }
+        Self { world, folder }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -203,7 +201,8 @@ async fn release_becomes_current_when_enough_officers_have_signed_its_plan() {
     .unwrap();
     is_refused(&scene.sign("broken", "ada", "ada"), "this is no plan");
     // A passkey is no way here, because none is required.
-    let approve = ["plan", "approve", text(&scene.path("p")), "--as", "hal"];
+    let made = scene.path("p");
+    let approve = ["plan", "approve", text(&made), "--as", "hal"];
     is_refused(
         &scene.world.host.cli(&approve).unwrap(),
         "sign the plan with a key instead",
