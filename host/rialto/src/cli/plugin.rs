@@ -24,7 +24,7 @@ const UNFIT: u8 = 2;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Plugin {
-    /// Make a repository for a rule of your own, with cases, the SDK and the contracts
+    /// Make a repository for a rule of your own, with cases and the contracts
     New(new::New),
     /// Build a rule's crate with cargo, and wrap it as a component, NAME.wasm in its folder
     Build(new::Build),

@@ -43,7 +43,7 @@ pub fn build(folder: &Path) -> anyhow::Result<PathBuf> {
     let output = output.context("running cargo: is Rust installed?")?;
     ensure!(
         output.status.success(),
-        "cargo has failed; if it misses the target, `rustup target add {TARGET}` installs it"
+        "cargo has failed; if it misses the target, `rustup target add {TARGET}` installs it; a rule in another language has its command in README.md"
     );
     let said = String::from_utf8_lossy(&output.stdout);
     let (name, module) = module(&said)

@@ -1,4 +1,4 @@
-//! What the binary brings for authors: the contracts, the SDK, and the template of a rule.
+//! What the binary brings for authors: the contracts, the SDK, and the templates of rules.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use toml::{Table, Value};
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../wit");
 /// The SDK.
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plugins/sdk");
-/// The template of a rule.
-static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plugins/template/rule");
+/// The templates of rules, one folder for each language.
+static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plugins/template");
 /// Where the versions of the SDK's dependencies are.
 const PLUGINS: &str = include_str!("../../../../plugins/Cargo.toml");
 /// The exact versions of all dependencies.
@@ -60,15 +60,15 @@ pub fn write_sdk(folder: &Path) -> anyhow::Result<()> {
     write(&folder.join("Cargo.toml"), manifest.as_bytes())
 }
 
-/// A file of the template.
+/// A file of the templates, by its path in their folder.
 ///
 /// # Errors
-/// When the template has none of this name: this binary is wrong.
+/// When there is none: this binary is wrong.
 pub fn template(name: &str) -> anyhow::Result<&'static str> {
-    let file = TEMPLATE
+    let file = TEMPLATES
         .get_file(name)
         .and_then(|file| file.contents_utf8());
-    file.with_context(|| format!("the template has no file `{name}`"))
+    file.with_context(|| format!("the templates have no file `{name}`"))
 }
 
 /// The version of a dependency that plugins have.

@@ -9,6 +9,10 @@ use serde_json::Value;
 use super::case::FOLDER;
 use super::embedded::{LOCK, template, version_of, write, write_contracts, write_sdk};
 
+mod language;
+
+pub use language::Language;
+
 /// The packages of contracts that a rule's bindings need.
 const CONTRACTS: [&str; 3] = ["common", "host", "rules"];
 
@@ -32,6 +36,9 @@ const STEPS: [(&str, &str, &str); 4] = [
     ),
 ];
 
+/// The ends of the names of a step and of the contracts' world for its rules.
+const ENDS: (&str, &str) = ("-check", "-rule");
+
 /// The cases: name, the amount in minor units, a sentence, what is expected.
 const CASES: [(&str, u64, &str, &str); 2] = [
     (
@@ -52,7 +59,7 @@ const CASES: [(&str, u64, &str, &str); 2] = [
 ///
 /// # Errors
 /// When there is no such step, or a file cannot be written.
-pub fn rule(folder: &Path, name: &Name, step: &str) -> anyhow::Result<()> {
+pub fn rule(folder: &Path, name: &Name, step: &str, language: Language) -> anyhow::Result<()> {
     let Some((interface, module, amount)) = STEPS.into_iter().find(|known| known.0 == step) else {
         let known = STEPS.map(|(interface, ..)| interface);
         bail!(
@@ -61,30 +68,38 @@ pub fn rule(folder: &Path, name: &Name, step: &str) -> anyhow::Result<()> {
         );
     };
     let schemars = version_of("schemars")?;
+    let (amount, export) = (language.members(amount), language.export(interface));
+    let world = interface.trim_end_matches(ENDS.0).to_owned() + ENDS.1;
     let words = [
         ("{name}", name.as_str()),
         ("{interface}", interface),
         ("{step}", module),
-        ("{amount}", amount),
+        ("{amount}", &amount),
+        ("{export}", &export),
+        ("{world}", &world),
         ("{schemars}", &schemars),
         ("{version}", env!("CARGO_PKG_VERSION")),
     ];
-    for (file, from) in [
-        ("Cargo.toml", "Cargo.toml.in"),
-        ("src/lib.rs", "lib.rs.in"),
-        ("README.md", "README.md.in"),
-        ("binding.toml", "binding.toml.in"),
-        (".gitignore", "gitignore.in"),
-        (".github/workflows/test.yml", "ci.yml.in"),
-    ] {
-        let text = filled(template(from)?, &words);
-        write(&folder.join(file), text.as_bytes())?;
+    for (file, from) in language.files() {
+        let text = template(&format!("{}/{from}", language.folder()))?;
+        write(&folder.join(file), filled(text, &words).as_bytes())?;
     }
-    let input = template(&format!("inputs/{interface}.json.in"))?;
+    write_cases(&folder.join(FOLDER), interface)?;
+    write_contracts(&folder.join(language.contracts()), &CONTRACTS)?;
+    if language == Language::Rust {
+        write(&folder.join("Cargo.lock"), LOCK.as_bytes())?;
+        write_sdk(&folder.join("vendor/rialto-sdk"))?;
+    }
+    Ok(())
+}
+
+/// Write the cases of a step, which are the same in all languages.
+fn write_cases(folder: &Path, interface: &str) -> anyhow::Result<()> {
+    let input = template(&format!("rule/inputs/{interface}.json.in"))?;
     for (case, minor_units, about, expect) in CASES {
         let input = filled(input, &[("{amount}", &minor_units.to_string())]);
         let text = filled(
-            template("case.json.in")?,
+            template("rule/case.json.in")?,
             &[
                 ("{about}", about),
                 ("{interface}", interface),
@@ -94,12 +109,9 @@ pub fn rule(folder: &Path, name: &Name, step: &str) -> anyhow::Result<()> {
         );
         let mut text = serde_json::to_string_pretty(&serde_json::from_str::<Value>(&text)?)?;
         text.push('\n');
-        let file = folder.join(FOLDER).join(format!("{case}.json"));
-        write(&file, text.as_bytes())?;
+        write(&folder.join(format!("{case}.json")), text.as_bytes())?;
     }
-    write(&folder.join("Cargo.lock"), LOCK.as_bytes())?;
-    write_contracts(&folder.join("wit"), &CONTRACTS)?;
-    write_sdk(&folder.join("vendor/rialto-sdk"))
+    Ok(())
 }
 
 fn filled(text: &str, words: &[(&str, &str)]) -> String {
@@ -112,19 +124,24 @@ fn filled(text: &str, words: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
     use crate::kit::case::{Case, files};
 
+    fn make(folder: &Path, step: &str, language: Language) -> anyhow::Result<()> {
+        rule(folder, &"my-rule".parse().unwrap(), step, language)
+    }
+
     #[test]
-    fn repository_has_cases_for_each_step() {
+    fn repository_has_cases_for_each_step_and_language() {
         let folder = tempfile::tempdir().unwrap();
-        for (interface, module, amount) in STEPS {
-            let own = folder.path().join(interface);
-            rule(&own, &"my-rule".parse().unwrap(), interface).unwrap();
-            let code = std::fs::read_to_string(own.join("src/lib.rs")).unwrap();
-            assert!(code.contains(&format!("input: &{module}::Input")), "{code}");
-            assert!(code.contains(&format!("&input.{amount};")), "{code}");
-            assert!(!code.contains("{step}"), "{code}");
+        for (&language, (interface, ..)) in Language::value_variants()
+            .iter()
+            .flat_map(|language| STEPS.map(|step| (language, step)))
+        {
+            let own = folder.path().join(format!("{language:?}-{interface}"));
+            make(&own, interface, language).unwrap();
             let cases = files(&own.join("my-rule.wasm"), &[]).unwrap();
             assert_eq!(cases.len(), CASES.len());
             for file in cases {
@@ -132,15 +149,81 @@ mod tests {
                 assert_eq!(case.step, interface);
                 assert!(case.expect.is_some());
             }
+            let contracts = own.join(language.contracts()).join("rules/rules.wit");
+            assert!(contracts.is_file(), "{}", contracts.display());
+            // Every mark is filled in.
+            for (file, _) in language.files() {
+                let text = std::fs::read_to_string(own.join(file)).unwrap();
+                for mark in ["{name}", "{interface}", "{step}", "{amount}", "{export}"] {
+                    assert!(!text.contains(mark), "{file}: {text}");
+                }
+            }
             // Nothing is overwritten.
-            assert!(rule(&own, &"my-rule".parse().unwrap(), interface).is_err());
+            assert!(make(&own, interface, language).is_err());
         }
-        let unknown = rule(&folder.path().join("x"), &"x".parse().unwrap(), "other");
+        let unknown = make(&folder.path().join("x"), "other", Language::Rust);
         assert!(
             unknown
                 .unwrap_err()
                 .to_string()
                 .contains("transfer-fulfil-check")
         );
+    }
+
+    #[test]
+    fn judgement_reads_the_amount_of_its_step() {
+        let folder = tempfile::tempdir().unwrap();
+        for (language, words) in [
+            (
+                Language::Rust,
+                [
+                    "input: &quote_response::Input",
+                    "&input.agreement.response.transfer_amount;",
+                ],
+            ),
+            (
+                Language::Javascript,
+                [
+                    "the step `quote-response-check`",
+                    "= input.agreement.response.transferAmount;",
+                ],
+            ),
+            (
+                Language::Python,
+                [
+                    "the step `quote-response-check`",
+                    "= input.agreement.response.transfer_amount\n",
+                ],
+            ),
+        ] {
+            let own = folder.path().join(format!("{language:?}"));
+            make(&own, "quote-response-check", language).unwrap();
+            let code = std::fs::read_to_string(own.join(language.judgement())).unwrap();
+            for words in words {
+                assert!(code.contains(words), "{words}: {code}");
+            }
+        }
+        let exports = [
+            (
+                "Javascript/src/component.js",
+                "export const quoteResponseCheck = {",
+            ),
+            (
+                "Python/src/component.py",
+                "class QuoteResponseCheck(exports.QuoteResponseCheck):",
+            ),
+            (
+                "Javascript/wit/world.wit",
+                "include rialto:rules/quote-response-rule@0.1.0;",
+            ),
+            (
+                "Python/wit/world.wit",
+                "include rialto:rules/quote-response-rule@0.1.0;",
+            ),
+        ];
+        for (file, words) in exports {
+            let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+            assert!(text.contains(words), "{file}: {text}");
+        }
     }
 }

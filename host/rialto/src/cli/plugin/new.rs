@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use rialto_manifest::values::Name;
 
-use crate::kit::{build, new};
+use crate::kit::build;
+use crate::kit::new::{self, Language};
 use crate::out;
 
 #[derive(Debug, clap::Args)]
@@ -15,6 +16,9 @@ pub(in crate::cli) struct New {
     /// The step that the rule judges: quote-request-check, quote-response-check, transfer-prepare-check or transfer-fulfil-check.
     #[arg(long)]
     step: String,
+    /// The language in which it is written.
+    #[arg(long, value_enum, default_value_t)]
+    language: Language,
     /// The folder to make.
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
@@ -27,16 +31,18 @@ impl New {
         if folder.exists() {
             bail!("{} exists: name a new folder with --path", folder.display());
         }
-        new::rule(&folder, &self.name, &self.step)?;
+        new::rule(&folder, &self.name, &self.step, self.language)?;
         let (name, folder) = (&self.name, folder.display());
+        let judgement = self.language.judgement();
         out::line(format_args!(
-            "{folder} has the rule {name}: src/lib.rs judges, cases/ says what it must say"
+            "{folder} has the rule {name}: {judgement} judges, cases/ says what it must say"
         ))?;
         out::line("")?;
         out::line("next:")?;
         out::line(format_args!("  cd {folder}"))?;
-        out::line("  rialto plugin build")?;
-        out::line(format_args!("  rialto plugin test {name}.wasm"))?;
+        for command in self.language.commands(name) {
+            out::line(format_args!("  {command}"))?;
+        }
         Ok(0)
     }
 }
