@@ -9,6 +9,7 @@ mod try_input;
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use rialto_components::Limits;
 use rialto_components::problem::Problem;
 use rialto_manifest::scheme::RuleLimits;
@@ -54,7 +55,7 @@ impl Plugin {
     }
 }
 
-/// The limits of a rule, as scheme.toml may give them.
+/// The limits of a rule, as scheme.toml may give them. What is not named is that of `binding.toml` beside the component.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 struct RuleLimit {
     /// The most fuel of one call.
@@ -69,20 +70,29 @@ struct RuleLimit {
 }
 
 impl RuleLimit {
-    fn limits(self) -> Limits {
-        let usual = RuleLimits::default();
+    /// These limits; what is not named is that of a binding, or as in a scheme that says nothing.
+    ///
+    /// # Errors
+    /// When the binding cannot be read.
+    fn limits(self, binding: &Path) -> anyhow::Result<Limits> {
+        let usual = asked(binding)?.unwrap_or_default();
         let memory = self.memory.unwrap_or(usual.memory);
-        Limits {
+        Ok(Limits {
             memory_bytes: crate::host::bytes(memory),
             deadline_ms: self.deadline.unwrap_or(usual.deadline).millis(),
             fuel: Some(self.fuel.unwrap_or(usual.fuel)),
             instances: u32::MAX,
-        }
+        })
     }
 
-    /// Opens a rule's file. If it cannot be used, prints why; then there is none.
+    /// Opens a rule's file, with the binding beside it. If it cannot be used, prints why; then there is none.
     fn rule(self, path: &Path) -> anyhow::Result<Option<RuleFile>> {
-        let file = match ComponentFile::open(path, self.limits())? {
+        self.bound(path, &path.with_file_name(BINDING))
+    }
+
+    /// Opens a rule's file, with this binding. If it cannot be used, prints why; then there is none.
+    fn bound(self, path: &Path, binding: &Path) -> anyhow::Result<Option<RuleFile>> {
+        let file = match ComponentFile::open(path, self.limits(binding)?)? {
             Ok(file) => file,
             Err(problem) => {
                 show(&[*problem]);
@@ -106,6 +116,31 @@ impl RuleLimit {
     }
 }
 
+/// A binding's lines, if there is such a file.
+///
+/// # Errors
+/// When it cannot be read, or is not TOML.
+fn lines_of(binding: &Path) -> anyhow::Result<Option<toml::Table>> {
+    if !binding.exists() {
+        return Ok(None);
+    }
+    let reading = || format!("reading {}", binding.display());
+    let text = std::fs::read_to_string(binding).with_context(reading)?;
+    Ok(Some(text.parse().with_context(reading)?))
+}
+
+/// The limits that a binding asks for, if it asks for any. It binds one rule alone.
+///
+/// # Errors
+/// When it cannot be read, or has limits that no rule has.
+fn asked(binding: &Path) -> anyhow::Result<Option<RuleLimits>> {
+    let lines = lines_of(binding)?.unwrap_or_default();
+    let rules = lines.get("rules").and_then(toml::Value::as_table);
+    let limits = rules.and_then(|rules| rules.values().next()?.get("limits"));
+    let limits = limits.map(|limits| limits.clone().try_into()).transpose();
+    limits.with_context(|| format!("the limits in {}", binding.display()))
+}
+
 /// Prints problems to standard error.
 fn show(problems: &[Problem]) {
     for problem in problems {
@@ -116,4 +151,28 @@ fn show(problems: &[Problem]) {
 /// Bytes in a unit that is easily read.
 fn size(bytes: usize) -> String {
     indicatif::BinaryBytes(bytes as u64).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_named_then_the_bindings_then_the_usual_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let binding = folder.path().join(BINDING);
+        let usual = RuleLimit::default().limits(&binding).unwrap();
+        assert_eq!(usual.fuel, Some(RuleLimits::default().fuel));
+        let lines = "[rules.a]\ncomponent = \"components/a.wasm\"\nlimits = { memory = \"32 MiB\", fuel = 7 }\n";
+        std::fs::write(&binding, lines).unwrap();
+        let limits = RuleLimit {
+            fuel: Some(8),
+            ..RuleLimit::default()
+        };
+        let limits = limits.limits(&binding).unwrap();
+        assert_eq!((limits.memory_bytes, limits.fuel), (32 << 20, Some(8)));
+        assert_eq!(limits.deadline_ms, usual.deadline_ms);
+        std::fs::write(&binding, lines.replace("fuel", "wine")).unwrap();
+        assert!(RuleLimit::default().limits(&binding).is_err());
+    }
 }

@@ -1,5 +1,6 @@
 //! `rialto plugin bind`.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -36,11 +37,6 @@ pub(in crate::cli) struct Bind {
 
 impl Bind {
     pub fn run(self) -> anyhow::Result<u8> {
-        let limits = RuleLimit::default();
-        let Some(rule) = limits.rule(&self.file)? else {
-            return Ok(UNFIT);
-        };
-        let name = &rule.description.name;
         let document = self.scheme.join(FILE_NAME);
         let text = std::fs::read_to_string(&document)
             .with_context(|| format!("reading {}: name a scheme's folder", document.display()))?;
@@ -51,6 +47,12 @@ impl Bind {
                 return Ok(UNFIT);
             }
         };
+        let beside = self.file.with_file_name(BINDING);
+        let binding = self.binding.as_deref().unwrap_or(&beside);
+        let Some(rule) = given(&scheme, &self.file).bound(&self.file, binding)? else {
+            return Ok(UNFIT);
+        };
+        let name = &rule.description.name;
         let known = scheme
             .rules
             .iter()
@@ -145,6 +147,18 @@ impl Bind {
         };
         lines(rule, &settings)
     }
+}
+
+/// The limits that a scheme gives the rule of a component's name, if it has it already.
+fn given(scheme: &Scheme, component: &Path) -> RuleLimit {
+    let name = component.file_stem().and_then(OsStr::to_str);
+    let mut rules = scheme.rules.iter();
+    let known = rules.find(|(known, _)| Some(known.as_str()) == name);
+    known.map_or_else(RuleLimit::default, |(_, rule)| RuleLimit {
+        fuel: Some(rule.limits.fuel),
+        memory: Some(rule.limits.memory),
+        deadline: Some(rule.limits.deadline),
+    })
 }
 
 /// Refuses lines that do more than bind a rule: they may come from somebody else.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use rialto_components::introspect::Interface;
 use serde_json::{Value, json};
 
-use super::{RuleLimit, UNFIT, show, size};
+use super::{BINDING, RuleLimit, UNFIT, show, size};
 use crate::kit::file::{ComponentFile, RuleFile, Unjudged};
 use crate::out;
 
@@ -28,7 +28,8 @@ impl Check {
     pub fn run(self) -> anyhow::Result<u8> {
         let settings = self.settings.as_deref().map(std::fs::read_to_string);
         let settings = settings.transpose().context("reading the settings")?;
-        let file = match ComponentFile::open(&self.file, self.limits.limits())? {
+        let limits = self.limits.limits(&self.file.with_file_name(BINDING))?;
+        let file = match ComponentFile::open(&self.file, limits)? {
             Ok(file) => file,
             Err(problem) => {
                 show(&[*problem]);

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use rialto_components::rules::{Outcome, Receipt};
 use serde_json::{Value, json};
 
-use super::{BINDING, RuleLimit, UNFIT, size};
+use super::{BINDING, RuleLimit, UNFIT, lines_of, size};
 use crate::cli::At;
 use crate::cli::inspect::path;
 use crate::client::Client;
@@ -97,15 +97,7 @@ impl Try {
 
 /// The settings at a step in the binding beside a component, if there is one.
 fn bound(component: &Path, step: &str) -> anyhow::Result<Option<Value>> {
-    let file = component.with_file_name(BINDING);
-    if !file.exists() {
-        return Ok(None);
-    }
-    let text = std::fs::read_to_string(&file);
-    let text = text.with_context(|| format!("reading {}", file.display()))?;
-    let lines: toml::Table = text
-        .parse()
-        .with_context(|| format!("reading {}", file.display()))?;
+    let lines = lines_of(&component.with_file_name(BINDING))?.unwrap_or_default();
     let steps = lines.get("steps").and_then(|steps| steps.get(step));
     let first = steps.and_then(|rules| rules.get(0)?.get("settings"));
     Ok(first.map(serde_json::to_value).transpose()?)
