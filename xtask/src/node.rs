@@ -17,8 +17,7 @@ const INSTALLED: &str = "installed.json";
 pub fn install(name: &str, lists: &Path) -> Result<()> {
     let folder = repository::tools().join(name);
     let lock = lists.join(LISTS[1]);
-    let wanted =
-        fs::read_to_string(&lock).with_context(|| format!("reading {}", lock.display()))?;
+    let wanted = list(lists, LISTS[1], name)?;
     if fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
@@ -33,8 +32,9 @@ pub fn install(name: &str, lists: &Path) -> Result<()> {
         debian::install(&["nodejs", "npm"])?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    for list in LISTS {
-        fs::copy(lists.join(list), folder.join(list)).with_context(|| format!("copying {list}"))?;
+    for file in LISTS {
+        let text = list(lists, file, name)?;
+        fs::write(folder.join(file), text).with_context(|| format!("writing {file}"))?;
     }
     process::run(
         Command::new("npm")
@@ -45,4 +45,16 @@ pub fn install(name: &str, lists: &Path) -> Result<()> {
     .context("Node.js 20 or newer with npm is needed")?;
     fs::write(folder.join(INSTALLED), wanted)?;
     Ok(())
+}
+
+/// The text of a list. If the folder has a template of it (`.in`), this is its package's name.
+fn list(lists: &Path, file: &str, name: &str) -> Result<String> {
+    let template = lists.join(format!("{file}.in"));
+    if template.exists() {
+        let text = fs::read_to_string(&template);
+        let text = text.with_context(|| format!("reading {}", template.display()))?;
+        return Ok(text.replace("{name}", name));
+    }
+    let plain = lists.join(file);
+    fs::read_to_string(&plain).with_context(|| format!("reading {}", plain.display()))
 }

@@ -118,6 +118,23 @@ fn install_openid() -> Result<()> {
     installed.context("no OpenID provider, which the tests of sign-in start")
 }
 
+/// The tools of the templates of rules: the folders of their packages among the tools, and what lists these.
+const COMPONENTIZE_JS: (&str, &str) = ("componentize-js", "plugins/template/javascript");
+const COMPONENTIZE_PY: (&str, &str) = (
+    "componentize-py",
+    "plugins/template/python/requirements.txt.in",
+);
+
+/// Installs the tools with which tests build rules in JavaScript and Python.
+fn install_languages() -> Result<()> {
+    let (name, lists) = COMPONENTIZE_JS;
+    let installed = node::install(name, &repository::root().join(lists));
+    installed.context("no componentize-js, with which a test builds a rule in JavaScript")?;
+    let (name, list) = COMPONENTIZE_PY;
+    let installed = python::install(name, &repository::root().join(list));
+    installed.context("no componentize-py, with which a test builds a rule in Python")
+}
+
 fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     build::build(times)?;
     if filter == Some(CONFORMANCE) {
@@ -128,6 +145,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     install_browser()?;
     install_kms()?;
     install_openid()?;
+    install_languages()?;
     let mut report = Report::default();
     let mut failed = Vec::new();
     if filter.is_none() {

@@ -34,6 +34,7 @@ mod key_services;
 mod key_tokens;
 mod kill;
 mod kit;
+mod kit_languages;
 mod ledger;
 mod liquidity;
 mod logging;
