@@ -438,8 +438,8 @@ mod tests {
                     currency: "USD".to_owned(),
                     scale: 2,
                     minor_units: u128::from(n) * 100,
-                    transaction: None,
                 }),
+                transaction: None,
             },
         }
     }
