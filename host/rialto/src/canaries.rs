@@ -15,7 +15,7 @@ mod report;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use hdrhistogram::Histogram;
@@ -111,7 +111,8 @@ impl Counts {
 pub struct HostCanaries {
     store: Arc<SqliteStore>,
     clock: Arc<dyn Clock>,
-    secret: MacKey,
+    /// By which requests are chosen. There is none before [`Self::recall`].
+    secret: OnceLock<MacKey>,
     state: Mutex<State>,
 }
 
@@ -153,35 +154,36 @@ impl Canaries for HostCanaries {
 }
 
 impl HostCanaries {
-    /// The canaries of a store.
+    /// The canaries of a store. None decides before [`Self::recall`].
+    #[must_use]
+    pub fn new(store: Arc<SqliteStore>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            clock,
+            secret: OnceLock::new(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Read what was held back, and the secret, which is made if the store has none. The store must have been recovered.
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn open(
-        store: Arc<SqliteStore>,
-        clock: Arc<dyn Clock>,
-        entropy: &dyn Entropy,
-    ) -> anyhow::Result<Arc<Self>> {
-        let mut secret = [0; 32];
-        entropy.fill(&mut secret);
-        let secret = store
-            .canary_secret(secret)
-            .context("reading the secret of canaries")?;
-        let mut state = State::default();
-        let held = store
-            .held_back()
-            .context("reading which canaries were held back")?;
+    pub fn recall(&self, entropy: &dyn Entropy) -> anyhow::Result<()> {
+        let held = self.store.held_back();
+        let held = held.context("reading which canaries were held back")?;
+        let digest = |text: &str| text.parse::<Digest>().context("reading a canary's digest");
         for one in held {
-            let digest = |text: &str| text.parse::<Digest>().context("reading a canary's digest");
             let key = (digest(&one.component)?, digest(&one.settings)?);
-            state.held.insert(key, (one.at.0, one.why));
+            self.state.lock().held.insert(key, (one.at.0, one.why));
         }
-        Ok(Arc::new(Self {
-            store,
-            clock,
-            secret: MacKey::new(&secret),
-            state: Mutex::new(state),
-        }))
+        let mut made = [0; 32];
+        entropy.fill(&mut made);
+        let secret = self.store.canary_secret(made);
+        let secret = secret.context("reading the secret of canaries")?;
+        // The first one stays; a second call reads the same.
+        let _ = self.secret.set(MacKey::new(&secret));
+        Ok(())
     }
 
     /// Whether a canary decides about what has these facets.
@@ -201,7 +203,10 @@ impl HostCanaries {
 
     /// Whether an id is in a candidate's share, in millionths: the same at every step.
     fn is_in_share(&self, candidate: Digest, id: &str, share: u32) -> bool {
-        let code = self.secret.code(&[&candidate.bytes(), id.as_bytes()]);
+        let Some(secret) = self.secret.get() else {
+            return false;
+        };
+        let code = secret.code(&[&candidate.bytes(), id.as_bytes()]);
         let (first, _) = code.split_at(8);
         let number = first
             .iter()

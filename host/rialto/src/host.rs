@@ -202,7 +202,7 @@ impl Host {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let runtime = components(operator, folder, &*entropy)?;
-        let canaries = HostCanaries::open(store.clone(), clock.clone(), &*entropy)?;
+        let canaries = HostCanaries::new(store.clone(), clock.clone());
         let runtime = runtime.with_canaries(canaries.clone());
         let runtime = runtime.with_stopping(start.stopping.clone());
         let signer = HubSigner::new(keys.ring.clone(), providers.clone(), clock.clone());
@@ -246,6 +246,7 @@ impl Host {
         if let Some(people) = &people {
             people.remember()?;
         }
+        canaries.recall(&*entropy)?;
         start.goes_on()?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
         let components = (engine.clone(), runtime.clone());

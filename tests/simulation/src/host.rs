@@ -184,7 +184,7 @@ impl Host {
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits)?;
         let operator = stage.manifest.operator().clone();
-        let canaries = HostCanaries::open(sqlite.clone(), clock.clone(), &*world.entropy)?;
+        let canaries = HostCanaries::new(sqlite.clone(), clock.clone());
         let releases = Releases::new(sqlite.clone(), runtime, operator, None, canaries, clock)?;
         if releases.resume()?.is_none() {
             first_release(stage, &sqlite, &releases, &engine)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rialto_simulator::fsp::Step;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
-use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, binaries};
 use serde_json::{Value, json};
 
 /// Longer than a host takes.
@@ -106,7 +106,10 @@ impl Scene {
             "--key",
             text(&key),
         ];
-        self.world.scheme.rialto(&command).unwrap()
+        CliOutput::of(binaries::rialto().unwrap(), |of| {
+            of.args(command);
+        })
+        .unwrap()
     }
 
     fn apply(&self, plan: &str, officers: &[&str]) -> CliOutput {
@@ -288,7 +291,6 @@ async fn plan_has_a_backtest_and_a_life() {
     for amount in ["5", "50", "70"] {
         committed(&scene.world.pay(amount, "USD").await).unwrap();
     }
-    scene.world.settled_books().await.unwrap();
     let lower = scene.with_limit("60");
     is_refused(&scene.plan(&lower, "p", &[]), "needs a backtest here");
     let report = scene.path("report.json");
