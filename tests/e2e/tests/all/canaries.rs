@@ -127,7 +127,7 @@ async fn quote_and_transfer_of_a_payment_have_the_same_judge() {
     assert_eq!(transfers["heldBack"], Value::Null, "{transfers:#}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn canary_that_fails_is_held_back_at_once_and_no_request_is_refused() {
     let terms =
         "settings = { do = \"trap\" }\nto = { hash = \"100 %\" }\nhold-back = { failures = 3 }";
@@ -159,7 +159,7 @@ async fn canary_that_fails_is_held_back_at_once_and_no_request_is_refused() {
     .await
     .unwrap();
     // It stays so over a restart, and in other releases.
-    world.host.restart().unwrap();
+    tokio::task::block_in_place(|| world.host.restart()).unwrap();
     committed(&world.pay("50", "USD").await).unwrap();
     let [quotes, _] = reports(&world);
     assert_eq!(

@@ -52,7 +52,7 @@ fn is_refused(said: &CliOutput, words: &str) {
     assert!(said.said().contains(words), "{words:?}: {}", said.said());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn one_person_suspends_a_rule_and_another_confirms_it() {
     let mut world = world("").await;
     let much = "10001";
@@ -104,7 +104,7 @@ async fn one_person_suspends_a_rule_and_another_confirms_it() {
         "{said}"
     );
     // It outlives the host, and other releases.
-    world.host.restart().unwrap();
+    tokio::task::block_in_place(|| world.host.restart()).unwrap();
     committed(&world.pay(much, "USD").await).unwrap();
     let said = by(&world, "grace", &["rule", "resume", "1"])
         .success()
@@ -254,7 +254,7 @@ async fn dates_that_cannot_be_are_refused() {
     );
     refused(
         &with("effective-from = \"tomorrow\""),
-        "write a date and a time in UTC",
+        "Write a date and a time in UTC",
     );
     refused(
         &|twin: &TestScheme| {
