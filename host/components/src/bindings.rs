@@ -26,6 +26,7 @@ wasmtime::component::bindgen!({
             import rialto:host/audit-log@0.1.0;
             import rialto:host/caller@0.1.0;
             import rialto:host/logging@0.1.0;
+            import rialto:host/trace@0.1.0;
             export rialto:host/http-handler@0.1.0;
             export rialto:host/http-report-handler@0.1.0;
             export rialto:host/reminder-handler@0.1.0;

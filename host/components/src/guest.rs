@@ -114,6 +114,8 @@ pub struct Guest {
     pub(crate) memory_bytes: usize,
     /// The last line that was logged as an error in this call. It is often the reason for a trap.
     pub(crate) last_error: Option<String>,
+    /// The branches that it has marked in this call.
+    pub(crate) branches: Vec<String>,
     pub(crate) wasi: Option<Box<Wasi>>,
 }
 
@@ -128,6 +130,7 @@ impl Guest {
             keys_made: 0,
             memory_bytes: 0,
             last_error: None,
+            branches: Vec::new(),
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }
     }

@@ -268,6 +268,7 @@ impl Member {
         guest.lines = 0;
         guest.keys_made = 0;
         guest.last_error = None;
+        guest.branches.clear();
         guest.forget_errors();
         guest.deadline = Deadline::of_ms(self.limits.deadline_ms);
         store.set_epoch_deadline(FIRST_LOOK_EPOCHS);

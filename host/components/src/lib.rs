@@ -51,4 +51,5 @@ pub use spec::{
     ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
 pub use stored::StoredVerdict;
+pub use surfaces::RULE_SURFACES;
 pub use suspensions::Suspensions;

@@ -123,6 +123,9 @@ pub struct Receipt {
     pub took_us: u64,
     /// Marked for the operator: the rule failed and the request went on.
     pub flagged: bool,
+    /// The branches that the rule has marked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<String>,
     /// The verdict in force, if this one is of a candidate in its shadow: it decided nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<InForce>,
@@ -174,6 +177,8 @@ pub struct Judgement {
     pub fuel: u64,
     /// Bytes of its linear memory at the end.
     pub memory_bytes: usize,
+    /// The branches that it has marked, in the order of their first marks.
+    pub branches: Vec<String>,
 }
 
 /// Ask all rules of a step. Returns a `verdict`.
@@ -249,6 +254,13 @@ struct Asked<'a> {
     canary: Option<&'a Name>,
 }
 
+/// What a verdict took.
+struct Used {
+    fuel: u64,
+    took_us: u64,
+    branches: Vec<String>,
+}
+
 /// Ask one rule, and keep a receipt of its outcome.
 fn judged(
     active: &mut Active,
@@ -277,7 +289,11 @@ fn judged(
             return Err(CallFailed { component, reason }.into());
         }
     };
-    let used = (judgement.fuel, took_us);
+    let used = Used {
+        fuel: judgement.fuel,
+        took_us,
+        branches: judgement.branches,
+    };
     keep_receipt(active, asked, member, (subject, input), &outcome, used)?;
     Ok(outcome)
 }
@@ -305,8 +321,13 @@ fn keep_receipt(
     member: &Member,
     (subject, input): (&str, &serde_json::value::RawValue),
     outcome: &Outcome,
-    (fuel, took_us): (u64, u64),
+    used: Used,
 ) -> wasmtime::Result<()> {
+    let Used {
+        fuel,
+        took_us,
+        branches,
+    } = used;
     let (step, bound) = (asked.step, asked.bound);
     // The failure of a canary decides nothing: the rule in whose place it was asked does.
     let is_void = asked.canary.is_some() && matches!(outcome, Outcome::Failed { .. });
@@ -333,6 +354,7 @@ fn keep_receipt(
         fuel_limit: member.limits.fuel.unwrap_or_default(),
         took_us,
         flagged,
+        branches,
         shadow: None,
         canary: asked.canary.map(|rule| CanaryOf {
             rule: rule.clone(),
@@ -382,6 +404,7 @@ impl Member {
                     outcome,
                     fuel: 0,
                     memory_bytes: 0,
+                    branches: Vec::new(),
                 };
             }
         };
@@ -396,6 +419,7 @@ impl Member {
             outcome,
             fuel,
             memory_bytes: instance.store.data().memory_bytes,
+            branches: std::mem::take(&mut instance.store.data_mut().branches),
         }
     }
 

@@ -21,6 +21,8 @@ pub struct StoredVerdict<'a> {
     pub fuel: u64,
     /// Bytes of linear memory at the end.
     pub memory_bytes: usize,
+    /// The branches that the rule has marked.
+    pub branches: Vec<String>,
 }
 
 impl StoredVerdict<'_> {
@@ -119,6 +121,7 @@ impl Release {
                 outcome,
                 fuel: judged.fuel,
                 memory_bytes: judged.memory_bytes,
+                branches: judged.branches,
             };
             let is_end = verdict.refuses() || verdict.outcome.is_err();
             verdicts.push(verdict);

@@ -148,7 +148,7 @@ impl<'a> Wirer<'a> {
         }
         if component.role == Role::Rule {
             self.problem("rule-imports", Location::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
-                "a rule sees its input and its settings; it imports `configuration` and `logging` at most".into(),
+                "a rule sees its input and its settings; it imports `configuration`, `logging` and `trace` at most".into(),
             );
             return None;
         }
@@ -217,7 +217,7 @@ impl<'a> Wirer<'a> {
         }
         if component.role == Role::Rule && !RULE_SURFACES.contains(&surface) {
             self.problem("rule-imports", Location::Component(component.name.to_string()), format!("is a rule and imports {}", import.name),
-                "a verdict depends on the rule's input and settings alone: only `configuration` and `logging` can be had".into(),
+                "a verdict depends on the rule's input and settings alone: only `configuration`, `logging` and `trace` can be had".into(),
             );
             return None;
         }

@@ -391,11 +391,13 @@ pub enum Surface {
     Caller,
     /// Lines for the host's log.
     Logging,
+    /// Marks of the branches that a rule takes.
+    Trace,
 }
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -411,6 +413,7 @@ impl Surface {
         Self::Certificates,
         Self::Caller,
         Self::Logging,
+        Self::Trace,
     ];
 
     /// The interface's name in `rialto:host`.
@@ -432,6 +435,7 @@ impl Surface {
             Self::AuditLog => "audit-log",
             Self::Caller => "caller",
             Self::Logging => "logging",
+            Self::Trace => "trace",
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod cli;
 pub mod client;
 pub mod clients;
 pub mod configuration;
+pub mod coverage;
 pub mod credentials;
 pub mod denials;
 pub mod disk;

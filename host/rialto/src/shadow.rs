@@ -456,6 +456,8 @@ fn keep(
         fuel_limit: member.limits.fuel.unwrap_or_default(),
         took_us: 0,
         flagged: false,
+        branches: Vec::new(),
+        canary: None,
         shadow: Some(InForce {
             rule: filed.rule.clone(),
             digest: filed.digest,

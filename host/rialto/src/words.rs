@@ -11,6 +11,7 @@ use crate::ops::Story;
 
 mod backtest;
 mod canaries;
+mod coverage;
 mod deliveries;
 mod plain;
 mod plans;
@@ -22,6 +23,7 @@ mod wrap;
 
 pub use backtest::{backtest, shadow};
 pub use canaries::canary;
+pub use coverage::coverage;
 pub use deliveries::{deliveries, destinations, report};
 pub use plain::{plain, plain_lines};
 pub use plans::{plan, plan_in_a_list, signatures_of_plan};

@@ -15,6 +15,7 @@ mod random;
 mod scheduling;
 mod storage;
 mod tls;
+mod trace;
 
 use rialto_engine::Interrupt;
 use wasmtime::component::{HasSelf, Linker};
@@ -23,7 +24,7 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 15] = [
+pub const SURFACES: [&str; 16] = [
     "audit-log",
     "auditing",
     "caller",
@@ -39,13 +40,14 @@ pub const SURFACES: [&str; 15] = [
     SECRETS,
     "storage",
     "tls",
+    "trace",
 ];
 
 /// The surface that another component provides: see [`crate::wiring::Target::Secrets`].
 pub const SECRETS: &str = "secrets";
 
 /// Surfaces that a rule can have. With these a verdict depends only on its input and settings.
-pub const RULE_SURFACES: [&str; 2] = ["configuration", "logging"];
+pub const RULE_SURFACES: [&str; 3] = ["configuration", "logging", "trace"];
 
 /// Link one surface.
 ///
@@ -68,6 +70,7 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
         "scheduling" => host::scheduling::add_to_linker::<_, HostData>(linker, |guest| guest),
         "storage" => storage::link(linker),
         "tls" => host::tls::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "trace" => host::trace::add_to_linker::<_, HostData>(linker, |guest| guest),
         other => Err(wasmtime::format_err!("the host has no surface `{other}`")),
     }
 }

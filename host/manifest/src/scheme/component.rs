@@ -127,6 +127,8 @@ pub enum RuleSurface {
     Configuration,
     /// Lines for the host's log.
     Logging,
+    /// Marks of the branches that it takes, for `rialto coverage`.
+    Trace,
 }
 
 impl From<RuleSurface> for Surface {
@@ -134,6 +136,7 @@ impl From<RuleSurface> for Surface {
         match surface {
             RuleSurface::Configuration => Self::Configuration,
             RuleSurface::Logging => Self::Logging,
+            RuleSurface::Trace => Self::Trace,
         }
     }
 }

@@ -8,6 +8,7 @@ mod bench;
 mod canary;
 mod check;
 mod compiled;
+mod coverage;
 mod dead_letters;
 mod deliveries;
 mod init;
@@ -115,6 +116,8 @@ enum Command {
     /// Suspend a rule in an emergency, confirm it and end it
     #[command(subcommand)]
     Rule(rule::Rule),
+    /// Count which rules have decided, by which branches and codes, and which never
+    Coverage(coverage::Coverage),
     /// Show what canaries have decided in the place of rules
     #[command(subcommand)]
     Canary(canary::Canary),
@@ -192,6 +195,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Release(release) => release.run(),
         Command::Plan(plan) => plan.run(),
         Command::Rule(rule) => rule.run(),
+        Command::Coverage(coverage) => coverage.run(),
         Command::Canary(canary) => canary.run(),
         Command::Shadow(shadow) => shadow.run(),
         Command::Plugin(plugin) => plugin.run(),

@@ -12,8 +12,8 @@ use rialto_components::introspect::Shape;
 use rialto_components::problem::Problem;
 use rialto_components::release::RuleDescription;
 use rialto_components::{
-    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, Release, ReleaseSpec,
-    Role, Runtime, StepSpec, StoredVerdict,
+    ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits, RULE_SURFACES, Release,
+    ReleaseSpec, Role, Runtime, StepSpec, StoredVerdict,
 };
 use rialto_engine::Entropy as _;
 use rialto_engine::time::SystemEntropy;
@@ -126,7 +126,7 @@ impl ComponentFile {
             digest: self.digest,
             bytes: self.bytes.clone(),
             grants: Grants {
-                host: ["configuration", "logging"].map(str::to_owned).to_vec(),
+                host: RULE_SURFACES.map(str::to_owned).to_vec(),
                 ..Grants::default()
             },
             limits: self.limits,
@@ -190,6 +190,8 @@ pub struct Judged {
     pub fuel: u64,
     /// Bytes of linear memory at the end.
     pub memory_bytes: usize,
+    /// The branches that the rule has marked.
+    pub branches: Vec<String>,
 }
 
 impl RuleFile {
@@ -243,12 +245,14 @@ impl RuleFile {
                 outcome,
                 fuel,
                 memory_bytes,
+                branches,
                 ..
             } = verdict;
             outcome.map_err(Unjudged::NoVerdict).map(|outcome| Judged {
                 outcome,
                 fuel,
                 memory_bytes,
+                branches,
             })
         });
         judged.unwrap_or_else(|| Err(Unjudged::NoVerdict("no rule was asked".to_owned())))

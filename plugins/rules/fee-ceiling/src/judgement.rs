@@ -2,12 +2,28 @@
 
 use crate::settings::{Otherwise, Settings};
 use rialto_sdk::money::{format_amount, money};
-use rialto_sdk::rule::{Money, Verdict, minor_units, refuse};
+use rialto_sdk::rule::{Money, Verdict, branch, minor_units, refuse};
 
 /// FSPIOP's "Payee limit error": the payee FSP's fee is above its ceiling.
 pub const ABOVE_CEILING: &str = "5200";
 /// FSPIOP's "Generic validation error": no ceiling applies to the fee, and it is not allowed without one.
 pub const NOT_COMPARABLE: &str = "3100";
+
+/// The branches of a judgement, for the report on which of them decide.
+pub const BRANCHES: [&str; 6] = [
+    NO_FEE,
+    OTHER_CURRENCY,
+    OTHER_SCALE,
+    ABOVE,
+    WITHIN,
+    NO_CEILING,
+];
+const NO_FEE: &str = "no-fee";
+const OTHER_CURRENCY: &str = "other-currency";
+const OTHER_SCALE: &str = "other-scale";
+const ABOVE: &str = "above-ceiling";
+const WITHIN: &str = "within-ceiling";
+const NO_CEILING: &str = "no-ceiling";
 
 /// Most characters of a violation's message.
 const MESSAGE_CHARS_MAX: usize = 128;
@@ -19,10 +35,12 @@ const MESSAGE_CHARS_MAX: usize = 128;
 #[must_use]
 pub fn judge(settings: &Settings, fee: Option<&Money>, transfer_amount: &Money) -> Verdict {
     let Some(fee) = fee.filter(|fee| minor_units(fee) > 0) else {
+        branch(NO_FEE);
         return Verdict::Allow;
     };
     let currency = &transfer_amount.currency;
     if fee.currency != *currency {
+        branch(OTHER_CURRENCY);
         let message = format!(
             "the payee FSP's fee is in {}, but the transfer amount is in {currency}",
             fee.currency
@@ -31,6 +49,7 @@ pub fn judge(settings: &Settings, fee: Option<&Money>, transfer_amount: &Money) 
     }
     // A currency has one scale in a scheme, so this is a fault of the hub.
     if fee.scale != transfer_amount.scale {
+        branch(OTHER_SCALE);
         let message = format!(
             "the payee FSP's fee has {} decimal places, but the transfer amount has {}",
             fee.scale, transfer_amount.scale
@@ -43,6 +62,7 @@ pub fn judge(settings: &Settings, fee: Option<&Money>, transfer_amount: &Money) 
         .and_then(|ceiling| ceiling.minor_units(minor_units(transfer_amount), fee.scale));
     match (ceiling, settings.otherwise) {
         (Some(ceiling), _) if minor_units(fee) > ceiling => {
+            branch(ABOVE);
             let message = format!(
                 "the payee FSP's fee of {} {currency} is above the ceiling of {} {currency}",
                 format_amount(fee),
@@ -51,10 +71,18 @@ pub fn judge(settings: &Settings, fee: Option<&Money>, transfer_amount: &Money) 
             shortened(ABOVE_CEILING, &message)
         }
         (None, Otherwise::Refuse) => {
+            branch(NO_CEILING);
             let message = format!("the scheme has no ceiling for fees in {currency}");
             shortened(NOT_COMPARABLE, &message)
         }
-        (Some(_), _) | (None, Otherwise::Allow) => Verdict::Allow,
+        (Some(_), _) => {
+            branch(WITHIN);
+            Verdict::Allow
+        }
+        (None, Otherwise::Allow) => {
+            branch(NO_CEILING);
+            Verdict::Allow
+        }
     }
 }
 

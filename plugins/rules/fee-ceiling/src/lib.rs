@@ -12,7 +12,7 @@ pub mod decimal;
 pub mod judgement;
 pub mod settings;
 
-use judgement::{ABOVE_CEILING, NOT_COMPARABLE, judge};
+use judgement::{ABOVE_CEILING, BRANCHES, NOT_COMPARABLE, judge};
 use rialto_sdk::rule::{Verdict, quote_response};
 use settings::Settings;
 
@@ -26,6 +26,7 @@ fn judge_quote_response(settings: &Settings, input: &quote_response::Input) -> V
 rialto_sdk::rule! {
     summary: "Refuses terms in which the payee FSP's fee is above the ceiling of its currency.",
     codes: [ABOVE_CEILING, NOT_COMPARABLE],
+    branches: BRANCHES,
     settings: Settings,
     validate: settings::validate,
     quote_response: judge_quote_response,

@@ -17,6 +17,7 @@ mod check;
 mod commands;
 mod contracts;
 mod counts;
+mod coverage;
 mod cryptography;
 mod dead_letters;
 mod deliveries;

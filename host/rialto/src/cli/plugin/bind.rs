@@ -16,7 +16,7 @@ use crate::kit::file::RuleFile;
 use crate::{cli, out};
 
 /// What a rule with the SDK imports.
-const GRANTS: [&str; 2] = ["configuration", "logging"];
+const GRANTS: [&str; 3] = ["configuration", "logging", "trace"];
 
 /// Put a rule into a scheme's folder: copy its component, add its lines to scheme.toml, and pin it.
 ///

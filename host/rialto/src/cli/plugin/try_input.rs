@@ -79,10 +79,11 @@ impl Try {
             outcome,
             fuel,
             memory_bytes,
+            branches,
         } = judged;
         if self.json {
             out::json(&json!({
-                "verdict": outcome, "fuel": fuel, "memoryBytes": memory_bytes,
+                "verdict": outcome, "fuel": fuel, "memoryBytes": memory_bytes, "branches": branches,
             }))?;
         } else {
             out::line(words::verdict(outcome))?;
@@ -90,6 +91,12 @@ impl Try {
                 "{fuel} fuel, {} of memory",
                 size(*memory_bytes)
             ))?;
+            if !branches.is_empty() {
+                out::line(format_args!(
+                    "branches: {}",
+                    words::plain(&branches.join(", "))
+                ))?;
+            }
         }
         Ok(u8::from(matches!(outcome, Outcome::Failed { .. })))
     }
