@@ -145,9 +145,9 @@ pub struct CanarySpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CanaryTerms {
     /// Only those that name one of these; all if it is empty.
-    pub participants: Vec<String>,
-    /// Only those with amounts in one of these; all if it is empty.
-    pub currencies: Vec<String>,
+    pub names: Vec<String>,
+    /// Only those about one of these units; all if it is empty.
+    pub units: Vec<String>,
     /// The share of these, in millionths.
     pub share: u32,
     /// It is held back at so many failures.

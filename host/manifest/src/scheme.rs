@@ -351,6 +351,20 @@ pub struct CanaryTo {
     pub hash: Share,
 }
 
+impl CanaryTo {
+    /// Whom a request must name, one of them; empty for anybody.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.participants.iter().map(ToString::to_string).collect()
+    }
+
+    /// What a request must be about, one of them; empty for anything.
+    #[must_use]
+    pub fn units(&self) -> Vec<String> {
+        self.currencies.iter().map(ToString::to_string).collect()
+    }
+}
+
 /// When a canary is held back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -157,8 +157,8 @@ fn context(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Opt
 fn terms(canary: &scheme::Canary) -> CanaryTerms {
     let hold_back = &canary.hold_back;
     CanaryTerms {
-        participants: texts(&canary.to.participants),
-        currencies: texts(&canary.to.currencies),
+        names: canary.to.names(),
+        units: canary.to.units(),
         share: canary.to.hash.millionths(),
         failures: hold_back.failures,
         drift: hold_back.verdict_drift.map(|share| share.millionths()),

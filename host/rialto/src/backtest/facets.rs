@@ -67,6 +67,13 @@ impl Facets {
         }
     }
 
+    /// Whether the amount is in this currency.
+    #[must_use]
+    pub fn is_in(&self, currency: &str) -> bool {
+        let amount = self.amount.as_ref();
+        amount.is_some_and(|amount| amount.currency == currency)
+    }
+
     /// Whether this participant pays or is paid.
     #[must_use]
     pub fn names(&self, participant: &str) -> bool {
