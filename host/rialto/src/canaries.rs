@@ -2,7 +2,7 @@
 //!
 //! | Question | Answer |
 //! | --- | --- |
-//! | which requests? | those of the named participants and currencies, and of these a share by an HMAC of the transaction's id, under a secret of the store: a quote and its transfer have the same answer, and no sender can choose it |
+//! | which requests? | those that the scheme names, and of these a share by an HMAC of the transaction's id, under a secret of the store: a quote and its transfer have the same answer, and no sender can choose it |
 //! | what if it fails? | the rule in force decides about that request, in the same turn |
 //! | what is compared? | the rule in force judges the same inputs, when they are committed |
 //! | when is it held back? | at so many failures, at once; when too many verdicts differ or need too much fuel, when that is seen |
@@ -189,11 +189,8 @@ impl HostCanaries {
     /// Whether a canary decides about what has these facets.
     fn chooses(&self, canary: &BoundCanary, facets: &Facets) -> bool {
         let terms = &canary.terms;
-        let is_of_one =
-            terms.participants.is_empty() || terms.participants.iter().any(|one| facets.names(one));
-        let currency = facets.amount.as_ref().map(|amount| &amount.currency);
-        let is_in_one = terms.currencies.is_empty()
-            || currency.is_some_and(|currency| terms.currencies.contains(currency));
+        let is_of_one = terms.names.is_empty() || terms.names.iter().any(|one| facets.names(one));
+        let is_in_one = terms.units.is_empty() || terms.units.iter().any(|one| facets.is_in(one));
         // Without an id nothing could choose, and the rule in force decides.
         let Some(id) = &facets.transaction else {
             return false;

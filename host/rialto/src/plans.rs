@@ -80,7 +80,7 @@ pub struct Backtested {
     pub different: u64,
     /// Of how many requests a rule failed or could not read the input.
     pub failures: u64,
-    /// Whether only a part was judged: one step, participant or currency.
+    /// Whether only some of the requests were judged.
     pub is_partial: bool,
     /// The fuel of each rule, before and now.
     pub fuel: Vec<FuelOf>,
@@ -133,9 +133,7 @@ impl Backtested {
             requests: report.requests,
             different: report.different,
             failures: failed.chain(misfits).sum(),
-            is_partial: report.step.is_some()
-                || report.participant.is_some()
-                || report.currency.is_some(),
+            is_partial: report.is_partial(),
             fuel: report.fuel,
         })
     }

@@ -305,6 +305,12 @@ pub struct DearInput {
 }
 
 impl Report {
+    /// Whether only some of the requests were judged again.
+    #[must_use]
+    pub const fn is_partial(&self) -> bool {
+        self.step.is_some() || self.participant.is_some() || self.currency.is_some()
+    }
+
     /// The report of these figures. `unread` are archives that could not be read.
     #[must_use]
     pub fn of(

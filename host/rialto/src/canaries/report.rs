@@ -17,10 +17,10 @@ pub struct CanaryReport {
     pub canary: String,
     /// The share of requests by the hash, in millionths.
     pub share: u32,
-    /// The participants that it is limited to; empty for all.
-    pub participants: Vec<String>,
-    /// The currencies that it is limited to; empty for all.
-    pub currencies: Vec<String>,
+    /// Whom a request must name, one of them; empty for anybody.
+    pub names: Vec<String>,
+    /// What a request must be about, one of them; empty for anything.
+    pub units: Vec<String>,
     /// How many requests it has decided about since the host's start. Steps with the same settings count together.
     pub decided: u64,
     /// With how many it has failed; the rule decided about those.
@@ -59,8 +59,8 @@ impl CanaryReport {
             rule: bound.identity.name.to_string(),
             canary: canary.bound.identity.name.to_string(),
             share: canary.terms.share,
-            participants: canary.terms.participants.clone(),
-            currencies: canary.terms.currencies.clone(),
+            names: canary.terms.names.clone(),
+            units: canary.terms.units.clone(),
             decided: of(|counts| counts.decided),
             failed: of(|counts| counts.failed),
             compared: of(|counts| counts.compared),

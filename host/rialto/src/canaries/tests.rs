@@ -1,3 +1,5 @@
+//! When a canary has gone too far.
+
 use super::*;
 
 fn terms() -> CanaryTerms {

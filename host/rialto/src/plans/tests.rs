@@ -1,3 +1,5 @@
+//! Plans: which signatures count, what a backtest says, and what is no plan.
+
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use rialto_components::Digest;

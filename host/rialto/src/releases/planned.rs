@@ -138,7 +138,7 @@ impl Releases {
             Backtested::of(text, to).map_err(|error| Refused::Unplanned(error.to_string()))?;
         if wanted.backtest_required && backtest.is_partial {
             return Err(Refused::Unplanned(
-                "the backtest has only a part of what was judged: run it without --step, --participant and --currency".to_owned(),
+                "the backtest is about some of the requests alone: run it for all".to_owned(),
             ));
         }
         let dearer = wanted

@@ -30,8 +30,8 @@ pub fn canary(report: &CanaryReport) -> String {
         "of",
         format!(
             "{share} of requests{}{}",
-            limited("with", &report.participants),
-            limited("in", &report.currencies)
+            limited("with", &report.names),
+            limited("in", &report.units)
         ),
     );
     let count = |number| HumanCount(number).to_string();
