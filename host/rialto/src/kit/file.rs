@@ -204,6 +204,16 @@ impl RuleFile {
         if let Some(bound) = self.bound.lock().get(&key) {
             return Ok(bound.clone());
         }
+        let release = self.bind_once(step, settings)?;
+        self.bound.lock().insert(key, release.clone());
+        Ok(release)
+    }
+
+    /// The same for settings that are not wanted again.
+    ///
+    /// # Errors
+    /// All that a host would object to.
+    pub fn bind_once(&self, step: &str, settings: &str) -> Result<Arc<Release>, Unjudged> {
         let steps = vec![StepSpec {
             step: step.into(),
             rule: self.file.name.clone(),
@@ -218,9 +228,7 @@ impl RuleFile {
         codes.push(FAILURE_CODE.to_owned());
         let spec = self.file.release(steps, codes);
         let release = self.file.runtime.prepare(&spec);
-        let release = Arc::new(release.map_err(Unjudged::Unbound)?);
-        self.bound.lock().insert(key, release.clone());
-        Ok(release)
+        Ok(Arc::new(release.map_err(Unjudged::Unbound)?))
     }
 
     /// Judge an input, as receipts have it.
@@ -235,6 +243,20 @@ impl RuleFile {
         input: &Value,
     ) -> Result<Judged, Unjudged> {
         let release = self.bind(step, &settings.to_string())?;
+        self.judge_with(&release, step, subject, input)
+    }
+
+    /// Judge an input by the rule as it was bound.
+    ///
+    /// # Errors
+    /// When the input does not fit, or there is no verdict.
+    pub fn judge_with(
+        &self,
+        release: &Release,
+        step: &str,
+        subject: &str,
+        input: &Value,
+    ) -> Result<Judged, Unjudged> {
         let verdicts = release.judge_step((step, 0), subject, input);
         let verdicts = verdicts.map_err(|misfit| Unjudged::Misfit {
             step: step.to_owned(),

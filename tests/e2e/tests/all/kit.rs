@@ -65,8 +65,15 @@ fn ready_rules_say_what_their_cases_expect() {
             file.to_str().unwrap(),
             cases.to_str().unwrap(),
         ];
-        let said = rialto(&folder, &[&arguments[..], &["--fuzz", "1"]].concat());
+        let said = rialto(
+            &folder,
+            &[&arguments[..], &["--boundaries", "--fuzz", "1"]].concat(),
+        );
         assert_eq!(said.code, 0, "{name}: {said}");
+        assert!(
+            said.stdout.contains(" settings at boundaries, "),
+            "{name}: {said}"
+        );
         tested += 1;
     }
     assert!(tested >= 4, "{tested} rules have cases");

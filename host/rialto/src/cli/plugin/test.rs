@@ -12,6 +12,7 @@ use rialto_engine::time::SystemEntropy;
 use serde_json::json;
 
 use super::{RuleLimit, UNFIT, size};
+use crate::kit::boundaries::boundaries;
 use crate::kit::case::{Case, Expected, files};
 use crate::kit::file::{Judged, RuleFile};
 use crate::kit::fuzz::fuzz;
@@ -34,6 +35,9 @@ pub(in crate::cli) struct Test {
     /// Write what the rule says into the cases, in the place of what was expected.
     #[arg(long)]
     bless: bool,
+    /// Then change the cases' settings at the boundaries of their schema: the rule must refuse them with a reason, or judge with them without failing.
+    #[arg(long)]
+    boundaries: bool,
     /// Then try inputs at random for so many seconds. The first that makes the rule fail is written as a case.
     #[arg(long, value_name = "SECONDS")]
     fuzz: Option<u64>,
@@ -122,6 +126,9 @@ impl Test {
         if failed > 0 {
             return Ok(FAILED);
         }
+        if self.boundaries && !self.boundaries(&rule, &cases)? {
+            return Ok(FAILED);
+        }
         match self.fuzz {
             Some(seconds) => self.fuzz(&rule, &cases, seconds),
             None => Ok(0),
@@ -201,6 +208,30 @@ impl Test {
             None => out::line(format_args!("{mark} {name}: {why}"))?,
         }
         Ok(())
+    }
+
+    /// Whether no settings at a boundary make the rule fail.
+    fn boundaries(&self, rule: &RuleFile, cases: &[Case]) -> anyhow::Result<bool> {
+        let tried = boundaries(rule, cases)?;
+        let (settings, how) = tried.failure.unzip();
+        if self.json {
+            out::json(&json!({
+                "boundaries": tried.settings, "refused": tried.refused, "fuelMax": tried.fuel_max,
+                "passes": how.is_none(), "why": how, "settings": settings,
+            }))?;
+            return Ok(how.is_none());
+        }
+        let told = format!(
+            "{} settings at boundaries, {} of them refused; {} fuel at most with the others",
+            tried.settings, tried.refused, tried.fuel_max
+        );
+        let Some(how) = how else {
+            out::line(format_args!("ok   {told}"))?;
+            return Ok(true);
+        };
+        let settings = settings.unwrap_or_default();
+        out::line(format_args!("FAIL {told}: {how}\n     {settings}"))?;
+        Ok(false)
     }
 
     fn fuzz(&self, rule: &RuleFile, cases: &[Case], seconds: u64) -> anyhow::Result<u8> {
