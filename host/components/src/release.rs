@@ -193,6 +193,12 @@ impl Release {
         rules.any(|bound| bound.shadow.is_some() || bound.canary.is_some())
     }
 
+    /// Whether a rule is suspended at an instant, in milliseconds since 1970.
+    #[must_use]
+    pub fn suspends(&self, rule: &str, at: u64) -> bool {
+        self.suspensions.suspends(rule, at)
+    }
+
     /// A component by its name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.by_name.get(name).map(|&at| &self.members[at])

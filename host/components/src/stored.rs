@@ -92,14 +92,30 @@ impl Release {
     /// When the input is not of the step's type.
     pub fn judge_step(
         &self,
+        step: (&str, u64),
+        subject: &str,
+        input: &Value,
+    ) -> Result<Vec<StoredVerdict<'_>>, TypeMismatch> {
+        self.judge_by(step, subject, input, |_| true)
+    }
+
+    /// The same by those rules alone that are wanted, by their names in the scheme.
+    ///
+    /// # Errors
+    /// When the input is not of the step's type.
+    pub fn judge_by(
+        &self,
         (step, at): (&str, u64),
         subject: &str,
         input: &Value,
+        wanted: impl Fn(&str) -> bool,
     ) -> Result<Vec<StoredVerdict<'_>>, TypeMismatch> {
         let mut verdicts = Vec::new();
         let mut params = [Val::String(subject.to_owned()), Val::Bool(false)];
         let rules = self.steps.get(step).map_or(&[][..], Vec::as_slice);
-        let effective = rules.iter().filter(|bound| bound.effective.covers(at));
+        let effective = rules
+            .iter()
+            .filter(|bound| bound.effective.covers(at) && wanted(&bound.identity.name));
         for (nth, bound) in effective.enumerate() {
             let member = &self.members[bound.member];
             // The rules of a step have inputs of one type.

@@ -123,6 +123,9 @@ impl Caller {
 /// The first segments of paths that are about the operator who asks, whatever the roles.
 const ABOUT_ONESELF: [&str; 5] = ["confirmations", "passkeys", "session", "sign-out", "tokens"];
 
+/// Asking what rules would say changes nothing.
+const WHAT_IF: &str = "what-if";
+
 /// The role that a request to the host's own API needs; none if every operator may send it.
 #[must_use]
 pub fn role_for(method: &Method, path: &str) -> Option<Role> {
@@ -134,7 +137,7 @@ pub fn role_for(method: &Method, path: &str) -> Option<Role> {
         Some(Role::Checker)
     } else if ABOUT_ONESELF.contains(&first) {
         None
-    } else if is_read {
+    } else if is_read || first == WHAT_IF {
         Some(Role::Reader)
     } else {
         Some(Role::Admin)
@@ -474,6 +477,7 @@ mod tests {
         assert_eq!(of_change("/plans/sha256:0/approve"), Some(Role::Checker));
         assert_eq!(of_change("/plans/sha256:0/apply"), Some(Role::Admin));
         assert_eq!(role_for(&Method::GET, "/releases/2/approve"), reader);
+        assert_eq!(of_change("/what-if/a-check"), reader);
         assert_eq!(of_change("/tokens"), None);
         assert_eq!(of_change("/tokens-of-others"), Some(Role::Admin));
     }

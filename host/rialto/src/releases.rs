@@ -46,7 +46,7 @@ use parking_lot::Mutex;
 use rialto_components::{Release, ReleaseSpec, Runtime};
 use rialto_edge::api::BadApi;
 use rialto_edge::{Api, Authentication};
-use rialto_engine::Clock;
+use rialto_engine::{Clock, Timestamp};
 use rialto_grpc::Calls;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::OPERATORS;
@@ -150,6 +150,11 @@ impl Releases {
     /// The current release's number and document.
     pub fn current(&self) -> Option<(u64, SchemeDocument)> {
         self.current.lock().clone()
+    }
+
+    /// The host's time.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// All releases, oldest first.

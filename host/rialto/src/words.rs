@@ -18,6 +18,7 @@ mod plans;
 mod receipts;
 mod releases;
 mod suspensions;
+mod what_if;
 mod wiring;
 mod wrap;
 
@@ -30,6 +31,7 @@ pub use plans::{plan, plan_in_a_list, signatures_of_plan};
 pub use receipts::{receipts, verdict};
 pub use releases::{effective, release, release_in_a_list};
 pub use suspensions::suspension;
+pub use what_if::what_if;
 pub use wiring::{calls, scheme, wiring};
 pub use wrap::{width, wrapped};
 

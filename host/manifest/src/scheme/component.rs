@@ -101,6 +101,9 @@ pub struct Rule {
     /// What pins the component; without it `scheme.lock` does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// Whether `rialto what-if` leaves it out, so that nobody can find out what it refuses, as of a list of sanctions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confidential: bool,
     /// What the component may see; nothing unless said.
     #[serde(default)]
     pub grants: RuleGrants,

@@ -29,6 +29,7 @@ mod shadow;
 mod simulate;
 mod tls_key;
 mod token;
+mod what_if;
 mod wit;
 
 use std::path::{Path, PathBuf};
@@ -116,6 +117,8 @@ enum Command {
     /// Suspend a rule in an emergency, confirm it and end it
     #[command(subcommand)]
     Rule(rule::Rule),
+    /// Ask the rules of a running host about a draft, without any effect
+    WhatIf(what_if::WhatIf),
     /// Count which rules have decided, by which branches and codes, and which never
     Coverage(coverage::Coverage),
     /// Show what canaries have decided in the place of rules
@@ -195,6 +198,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Release(release) => release.run(),
         Command::Plan(plan) => plan.run(),
         Command::Rule(rule) => rule.run(),
+        Command::WhatIf(what_if) => what_if.run(),
         Command::Coverage(coverage) => coverage.run(),
         Command::Canary(canary) => canary.run(),
         Command::Shadow(shadow) => shadow.run(),

@@ -24,6 +24,7 @@ mod shadows;
 mod sign_in;
 mod suspensions;
 mod tokens;
+mod what_if;
 
 use std::sync::Arc;
 
@@ -65,6 +66,7 @@ pub use problem::{Kind, Problem};
 pub use releases::{Change, Proposal, Swap};
 pub use sign_in::ShownSession;
 pub use tokens::{MadeToken, NewToken, ShownCredential};
+pub use what_if::{Draft, WhatIf, WhatIfVerdict};
 
 /// The audit log's name for an attempt without the role for it.
 const REFUSED: &str = "role-missing";
@@ -79,7 +81,7 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 25] = [
+const OWN: [&str; 26] = [
     "archives",
     "audit-log",
     "canaries",
@@ -105,6 +107,7 @@ const OWN: [&str; 25] = [
     "sign-out",
     "suspensions",
     "tokens",
+    "what-if",
 ];
 
 /// The first segments of the host's own paths on this listener.
@@ -145,6 +148,7 @@ routes! {
     "/releases/{number}/rollback" post releases::rollback;
     "/rules/{name}/swap" post releases::swap;
     "/rules/{name}/suspend" post suspensions::suspend;
+    "/what-if/{step}" post what_if::ask;
     "/suspensions" get suspensions::list;
     "/suspensions/{number}/approve" post suspensions::confirm;
     "/suspensions/{number}/end" post suspensions::end;

@@ -77,5 +77,6 @@ mod transfers;
 mod transfers_for_operators;
 mod two_hundred_prepares;
 mod webdriver;
+mod what_if;
 mod who_did_it;
 mod wire;

@@ -1,0 +1,109 @@
+//! `rialto what-if`: what the rules would say about a draft, without any effect.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use rialto_tests::scenes::committed;
+use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
+use serde_json::{Value, json};
+
+const STEP: &str = "transfer-prepare-check";
+
+fn ask(world: &World, step: &str, input: &Value, more: &[&str]) -> CliOutput {
+    let file = world.scheme.path().join("draft.json");
+    std::fs::write(&file, input.to_string()).unwrap();
+    let mut command = vec!["what-if", step, "--input", file.to_str().unwrap()];
+    command.extend(more);
+    world.host.cli(&command).unwrap()
+}
+
+fn answer(world: &World, input: &Value) -> Value {
+    let said = ask(world, STEP, input, &["--json"]).success().unwrap();
+    serde_json::from_str(&said).unwrap()
+}
+
+fn receipts(world: &World, id: &str) -> Vec<Value> {
+    let said = world.host.cli(&["receipts", id, "--json"]).unwrap();
+    let said = said.success().unwrap();
+    said.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn rules_judge_a_draft_and_nothing_happens() {
+    let scheme = TestScheme::demo().unwrap();
+    scheme.add_rule("hostile-rule").unwrap();
+    scheme
+        .add_step(
+            STEP,
+            "hostile-rule",
+            "settings = { do = \"refuse\" }\non-failure = \"allow\"",
+        )
+        .unwrap();
+    scheme
+        .edit(
+            "[rules.hostile-rule]\n",
+            "[rules.hostile-rule]\nconfidential = true\n",
+        )
+        .unwrap();
+    // The confidential rule would refuse everything, so it must not decide about the payments here.
+    scheme
+        .edit(
+            "settings = { do = \"refuse\" }",
+            "settings = { do = \"allow\" }",
+        )
+        .unwrap();
+    scheme.lock().unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let paid = world.pay("50", "USD").await;
+    committed(&paid).unwrap();
+    let filed = receipts(&world, &paid.transfer_id);
+    let mut input = filed[0]["receipt"]["input"].clone();
+
+    let found = answer(&world, &input);
+    assert_eq!(
+        (&found["whatIf"], &found["allows"], &found["leftOut"]),
+        (&json!(true), &json!(true), &json!(1)),
+        "{found:#}"
+    );
+    let rules: Vec<&Value> = found["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["rule"])
+        .collect();
+    assert_eq!(
+        rules,
+        ["transfer-matches-quote", "amount-limits"],
+        "{found:#}"
+    );
+    let limits = &found["verdicts"][1];
+    assert_eq!(
+        limits["settings"]["limits"][0]["maximum"], "10000",
+        "{found:#}"
+    );
+
+    // Without its agreement and above the limit, both rules refuse: the first one is told.
+    input["transfer"]["amount"]["minor-units"]["low"] = json!(100_000_000);
+    let found = answer(&world, &input);
+    assert_eq!(found["allows"], false, "{found:#}");
+    assert_eq!(found["verdicts"].as_array().unwrap().len(), 1, "{found:#}");
+    let told = ask(&world, STEP, &input, &[]).success().unwrap();
+    assert!(
+        told.ends_with("this is no decision\n") && told.contains("would refuse it"),
+        "{told}"
+    );
+    assert!(told.contains("confidential, and not asked: 1"), "{told}");
+
+    // Nothing of that is kept.
+    assert_eq!(receipts(&world, &paid.transfer_id).len(), filed.len());
+    let said = ask(&world, "unknown-check", &input, &[]);
+    assert!(
+        said.said().contains("no rule is bound to `unknown-check`"),
+        "{said}"
+    );
+    let said = ask(&world, STEP, &json!({ "now": "x" }), &[]);
+    assert_ne!(said.code, 0, "{said}");
+    world.settled_books().await.unwrap();
+    assert_eq!(receipts(&world, "draft").len(), 0);
+}
