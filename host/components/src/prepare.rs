@@ -546,6 +546,18 @@ impl<'a> Binding<'a> {
             ..(*member.identity).clone()
         });
         let mut problems = undeclared_codes(self.spec, self.nth, &self.part, member);
+        let needed = member.description.as_ref().and_then(RuleDescription::fuel);
+        let may_have = member.limits.fuel.unwrap_or(u64::MAX);
+        if let Some(needed) = needed.filter(|needed| *needed > may_have) {
+            let what = format!("needs up to {needed} fuel for a verdict and may have {may_have}");
+            let help = "raise `limits.fuel` of the rule";
+            problems.push(Problem::new(
+                "fuel-below-need",
+                location(self.part.clone()),
+                what,
+                help,
+            ));
+        }
         match judge_settings(member, &identity) {
             Ok(errors) => problems.extend(errors.into_iter().map(|(pointer, message)| {
                 let what = format!("settings{pointer}: {message}");

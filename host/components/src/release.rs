@@ -48,6 +48,15 @@ pub struct RuleDescription {
     pub settings_schema: String,
 }
 
+impl RuleDescription {
+    /// The most fuel that a verdict needs, by the rule's own words (`x-rialto-fuel` of the schema); none if it says nothing.
+    #[must_use]
+    pub fn fuel(&self) -> Option<u64> {
+        let schema: serde_json::Value = serde_json::from_str(&self.settings_schema).ok()?;
+        schema.get("x-rialto-fuel")?.as_u64()
+    }
+}
+
 /// A component of a release.
 pub struct Member {
     /// Who it is.

@@ -140,21 +140,48 @@ pub fn branch(label: &str) {
     let _ = label;
 }
 
-/// The schema of a rule's settings, with the labels of its branches as `x-rialto-branches`.
+/// The schema of a rule's settings, with what else the rule says of itself there.
 #[doc(hidden)]
-#[must_use]
-pub fn schema_with_branches<S: schemars::JsonSchema>(branches: &[&str]) -> String {
-    let mut schema = schemars::schema_for!(S).to_value();
-    if let Some(members) = schema.as_object_mut()
-        && !branches.is_empty()
-    {
-        members.insert(BRANCHES.to_owned(), branches.into());
+pub struct Schema(serde_json::Value);
+
+#[doc(hidden)]
+impl Schema {
+    /// That of a type of settings.
+    #[must_use]
+    pub fn of<S: schemars::JsonSchema>() -> Self {
+        Self(schemars::schema_for!(S).to_value())
     }
-    schema.to_string()
+
+    /// With the labels of the rule's branches.
+    #[must_use]
+    pub fn branches(self, labels: &[&str]) -> Self {
+        self.with(BRANCHES, labels.into())
+    }
+
+    /// With the most fuel of a verdict.
+    #[must_use]
+    pub fn fuel(self, most: u64) -> Self {
+        self.with(FUEL, most.into())
+    }
+
+    fn with(mut self, name: &str, value: serde_json::Value) -> Self {
+        if let Some(members) = self.0.as_object_mut() {
+            members.insert(name.to_owned(), value);
+        }
+        self
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.to_string()
+    }
 }
 
 /// The member of a settings' schema that lists the rule's branches.
 pub const BRANCHES: &str = "x-rialto-branches";
+/// The member of a settings' schema with the most fuel that a verdict of the rule needs.
+pub const FUEL: &str = "x-rialto-fuel";
 
 /// The whole minor units of an amount.
 #[must_use]
@@ -227,6 +254,7 @@ pub fn own_settings<S: DeserializeOwned>() -> S {
 /// Exports a rule; see [`mod@crate::rule`].
 ///
 /// `branches: ["label", …]`, after the codes, names what [`branch`](crate::rule::branch) marks, so that a report knows what was never taken.
+/// `fuel: 60_000`, after that, is the most fuel that a verdict needs: tests fail beyond it, and a host refuses a lower limit.
 ///
 /// `validate: path` names a function `fn(&Settings, &mut Problems)` for what the type of the settings does not say.
 #[macro_export]
@@ -234,7 +262,8 @@ macro_rules! rule {
     (
         summary: $summary:expr,
         codes: [$($code:expr),* $(,)?],
-        branches: $branches:expr,
+        $(branches: $branches:expr,)?
+        $(fuel: $fuel:expr,)?
         settings: $settings:ty,
         validate: $validate:path,
         $($step:ident: $judge:path),+ $(,)?
@@ -251,7 +280,10 @@ macro_rules! rule {
                         version: env!("CARGO_PKG_VERSION").to_owned(),
                         summary: ($summary).to_owned(),
                         codes: vec![$(($code).to_owned()),*],
-                        settings_schema: $crate::rule::schema_with_branches::<$settings>(&$branches),
+                        settings_schema: $crate::rule::Schema::of::<$settings>()
+                            $(.branches(&$branches))?
+                            $(.fuel($fuel))?
+                            .text(),
                     }
                 }
 
@@ -277,31 +309,19 @@ macro_rules! rule {
     (
         summary: $summary:expr,
         codes: [$($code:expr),* $(,)?],
-        branches: $branches:expr,
+        $(branches: $branches:expr,)?
+        $(fuel: $fuel:expr,)?
         settings: $settings:ty,
         $($step:ident: $judge:path),+ $(,)?
     ) => {
         $crate::rule! {
             summary: $summary,
             codes: [$($code),*],
-            branches: $branches,
+            $(branches: $branches,)?
+            $(fuel: $fuel,)?
             settings: $settings,
             validate: $crate::rule::nothing_further,
             $($step: $judge),+
-        }
-    };
-    (
-        summary: $summary:expr,
-        codes: [$($code:expr),* $(,)?],
-        settings: $settings:ty,
-        $($rest:tt)+
-    ) => {
-        $crate::rule! {
-            summary: $summary,
-            codes: [$($code),*],
-            branches: [""; 0],
-            settings: $settings,
-            $($rest)+
         }
     };
 }

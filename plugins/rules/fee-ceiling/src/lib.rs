@@ -27,6 +27,7 @@ rialto_sdk::rule! {
     summary: "Refuses terms in which the payee FSP's fee is above the ceiling of its currency.",
     codes: [ABOVE_CEILING, NOT_COMPARABLE],
     branches: BRANCHES,
+    fuel: 1_000_000,
     settings: Settings,
     validate: settings::validate,
     quote_response: judge_quote_response,

@@ -80,6 +80,7 @@ impl Check {
                 "summary": said.summary,
                 "steps": file.steps(),
                 "codes": said.codes,
+                "fuel": said.fuel(),
                 "imports": names(&file.shape.imports),
                 "settingsSchema": schema,
             }))?);
@@ -93,6 +94,9 @@ impl Check {
         ))?;
         out::line(format_args!("steps     {}", file.steps().join(", ")))?;
         out::line(format_args!("codes     {}", said.codes.join(", ")))?;
+        if let Some(fuel) = said.fuel() {
+            out::line(format_args!("fuel      {fuel} at most for a verdict"))?;
+        }
         out::line(format_args!("imports   {}", shown(&file.shape.imports)))?;
         let members = schema["properties"].as_object();
         let members = members.into_iter().flatten().map(|(name, member)| {

@@ -162,10 +162,14 @@ impl Test {
             (Outcome::Failed { .. }, _) => "a rule must not fail".to_owned(),
             (_, None) => "no verdict is expected: --bless writes this one".to_owned(),
             (said, Some(expected)) if !expected.is(said) => format!("expected: {expected}"),
-            _ => match case.fuel_max.filter(|most| judged.fuel > *most) {
-                Some(most) => format!("it may use {most} fuel"),
-                None => String::new(),
-            },
+            _ => {
+                let bounds = [case.fuel_max, rule.description.fuel()];
+                let least = bounds.into_iter().flatten().min();
+                match least.filter(|most| judged.fuel > *most) {
+                    Some(most) => format!("it may use {most} fuel"),
+                    None => String::new(),
+                }
+            }
         };
         Ok(Tested {
             passes: why.is_empty(),
@@ -214,6 +218,7 @@ impl Test {
     fn boundaries(&self, rule: &RuleFile, cases: &[Case]) -> anyhow::Result<bool> {
         let tried = boundaries(rule, cases)?;
         let (settings, how) = tried.failure.unzip();
+        let how = how.or_else(|| beyond(rule, tried.fuel_max));
         if self.json {
             out::json(&json!({
                 "boundaries": tried.settings, "refused": tried.refused, "fuelMax": tried.fuel_max,
@@ -245,6 +250,11 @@ impl Test {
             "{} inputs at random (--seed {seed}), {} fuel at most",
             tried.inputs, tried.fuel_max
         );
+        if tried.failure.is_none()
+            && let Some(how) = beyond(rule, tried.fuel_max)
+        {
+            bail!("with inputs at random (--seed {seed}), {how}");
+        }
         let Some((case, how)) = tried.failure else {
             if self.json {
                 out::json(&json!({
@@ -270,4 +280,12 @@ impl Test {
         }
         Ok(FAILED)
     }
+}
+
+/// What is wrong about a verdict with this fuel; none if the rule says that it may need so much, or says nothing.
+fn beyond(rule: &RuleFile, fuel: u64) -> Option<String> {
+    let most = rule.description.fuel().filter(|most| fuel > *most)?;
+    Some(format!(
+        "a verdict needs {fuel} fuel, and the rule says that it needs {most} at most"
+    ))
 }
