@@ -24,7 +24,7 @@ use rialto_components::canaries::Canaries;
 use rialto_components::release::{BoundCanary, BoundRule};
 use rialto_components::rules::{NoVerdict, Outcome, Receipt};
 use rialto_components::{CanaryTerms, Digest, Release};
-use rialto_engine::{Clock, Entropy};
+use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_manifest::ComponentKind;
 use rialto_manifest::scheme::{Scheme, SchemeDocument};
 use rialto_signatures::secrets::MacKey;
@@ -41,6 +41,8 @@ pub use report::CanaryReport;
 
 /// How exact percentiles of fuel are, in digits.
 const FUEL_DIGITS: u8 = 3;
+/// The pause after the store did not take what was held back; milliseconds.
+const AGAIN: u64 = 5_000;
 /// Millionths of a whole.
 const ALL: u64 = 1_000_000;
 
@@ -123,6 +125,8 @@ struct State {
     held: BTreeMap<Key, (u64, String)>,
     /// What of that is not written down yet.
     unwritten: Vec<Key>,
+    /// When it is tried again after the store did not take it.
+    not_before: u64,
 }
 
 impl Canaries for HostCanaries {
@@ -268,9 +272,17 @@ impl HostCanaries {
         }
     }
 
-    /// Write down which canaries were held back, in the store and in the audit log.
+    /// Write down which canaries were held back, in the store and in the audit log. What the store does not take is tried
+    /// again after [`AGAIN`].
     pub fn write_down(&self, audit: &Audit) {
-        let unwritten = std::mem::take(&mut self.state.lock().unwritten);
+        let now = self.clock.now().0;
+        let unwritten = {
+            let mut state = self.state.lock();
+            if state.unwritten.is_empty() || now < state.not_before {
+                return;
+            }
+            std::mem::take(&mut state.unwritten)
+        };
         for key in unwritten {
             let held = self.state.lock().held.get(&key).cloned();
             let Some((at, why)) = held else {
@@ -280,22 +292,19 @@ impl HostCanaries {
             let kept = self.store.hold_back(&HeldBack {
                 component: component.clone(),
                 settings,
-                at: rialto_engine::Timestamp(at),
+                at: Timestamp(at),
                 why: why.clone(),
             });
-            let outcome = match kept {
-                Ok(()) => AuditOutcome::Done(why),
-                Err(error) => {
-                    tracing::error!(%error, component, "a canary was held back, and the store did not keep it: it would decide again after a restart; it is tried again");
-                    self.state.lock().unwritten.push(key);
-                    return;
-                }
-            };
+            if let Err(error) = kept {
+                tracing::error!(%error, component, "a canary was held back, and the store did not keep it: it would decide again after a restart; it is tried again");
+                let mut state = self.state.lock();
+                state.unwritten.push(key);
+                state.not_before = now.saturating_add(AGAIN);
+                continue;
+            }
             let about = format!("canary {component}");
-            audit.of_host(vec![(
-                AuditedAction::new("canary-hold-back", &about),
-                outcome,
-            )]);
+            let audited = AuditedAction::new("canary-hold-back", &about);
+            audit.of_host(vec![(audited, AuditOutcome::Done(why))]);
         }
     }
 
