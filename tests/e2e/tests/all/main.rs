@@ -13,6 +13,7 @@ mod bad_input;
 mod bench;
 mod canaries;
 mod certificates;
+mod change_under_control;
 mod check;
 mod commands;
 mod contracts;

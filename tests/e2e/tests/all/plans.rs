@@ -51,13 +51,14 @@ fn scheme(releases: &str) -> TestScheme {
     scheme
 }
 
-struct Scene {
-    world: World,
+/// A running host with officers, and a folder for plans and signatures.
+pub struct Scene {
+    pub world: World,
     folder: tempfile::TempDir,
 }
 
 impl Scene {
-    async fn of(releases: &str) -> Self {
+    pub async fn of(releases: &str) -> Self {
         let options = WorldOptions::default();
         let world = World::of(scheme(releases), &options).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -69,17 +70,17 @@ impl Scene {
         Self { world, folder }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn by(&self, operator: &str, command: &[&str]) -> CliOutput {
+    pub fn by(&self, operator: &str, command: &[&str]) -> CliOutput {
         let all: Vec<&str> = command.iter().copied().chain(["--as", operator]).collect();
         self.world.host.cli(&all).unwrap()
     }
 
     /// The scheme's folder with another highest amount.
-    fn with_limit(&self, maximum: &str) -> TestScheme {
+    pub fn with_limit(&self, maximum: &str) -> TestScheme {
         let twin = self.world.scheme.twin().unwrap();
         twin.edit_with(|text| text.replace(LIMIT, &format!("maximum = \"{maximum}\"")))
             .unwrap();
@@ -87,7 +88,7 @@ impl Scene {
     }
 
     /// Have grace make a plan of a folder.
-    fn plan(&self, candidate: &TestScheme, name: &str, more: &[&str]) -> CliOutput {
+    pub fn plan(&self, candidate: &TestScheme, name: &str, more: &[&str]) -> CliOutput {
         let (folder, file) = (candidate.path(), self.path(name));
         let mut command = vec!["release", "plan", text(folder), "--out", text(&file)];
         command.extend(more);
@@ -95,7 +96,7 @@ impl Scene {
     }
 
     /// Sign a plan with the key of an officer, in the name of the same or another one.
-    fn sign(&self, plan: &str, key: &str, officer: &str) -> CliOutput {
+    pub fn sign(&self, plan: &str, key: &str, officer: &str) -> CliOutput {
         let (plan, key) = (self.path(plan), self.path(&format!("{key}.pem")));
         let command = [
             "plan",
@@ -112,7 +113,7 @@ impl Scene {
         .unwrap()
     }
 
-    fn apply(&self, plan: &str, officers: &[&str]) -> CliOutput {
+    pub fn apply(&self, plan: &str, officers: &[&str]) -> CliOutput {
         let file = self.path(plan);
         let signatures: Vec<PathBuf> = officers
             .iter()
@@ -125,13 +126,13 @@ impl Scene {
         self.by("hal", &command)
     }
 
-    fn json(&self, command: &[&str]) -> Value {
+    pub fn json(&self, command: &[&str]) -> Value {
         let said = self.by("hal", command).success().unwrap();
         serde_json::from_str(&said).unwrap()
     }
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

@@ -1,0 +1,162 @@
+//! The story of a change: a candidate is backtested, planned, signed by two officers and tried as a canary under load. It has a
+//! hidden fault, is held back, and no payment is refused. The corrected one is shadowed, then takes over at an instant.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rialto_simulator::fsp::Step;
+use rialto_tests::TestScheme;
+use rialto_tests::scenes::{committed, refused};
+use rialto_tests::waiting::until;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::plans::{Scene, text};
+
+/// Longer than a host takes.
+const SOON: Duration = Duration::from_secs(90);
+/// Payments at a time while the canary decides.
+const AT_A_TIME: usize = 16;
+const QUOTES: &str = "[[steps.quote-request-check]]\nrule = \"amount-limits\"\n";
+const BEHIND_QUOTES: &str = "[[steps.transfer-prepare-check]]\nrule = \"transfer-matches-quote\"";
+
+impl Scene {
+    /// Backtest a candidate, plan it, have two officers sign it, and apply it.
+    fn change(&self, candidate: &TestScheme, name: &str) {
+        let report = self.path(&format!("{name}.report"));
+        let folder = text(candidate.path());
+        let backtest = ["release", "backtest", folder, "--out", text(&report)];
+        self.world.host.cli(&backtest).unwrap().success().unwrap();
+        let with = ["--backtest", text(&report)];
+        let planned = self.plan(candidate, name, &with).success().unwrap();
+        assert!(planned.contains(" requests from "), "{planned}");
+        for officer in ["ada", "ben"] {
+            self.sign(name, officer, officer).success().unwrap();
+        }
+        self.apply(name, &["ada", "ben"]).success().unwrap();
+    }
+
+    fn report(&self, command: &[&str]) -> Value {
+        let said = self.by("hal", command).success().unwrap();
+        serde_json::from_str(said.lines().next().unwrap()).unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn change_is_proven_before_watched_while_and_taken_back() {
+    let scene = Scene::of("backtest-required = true").await;
+    let world = &scene.world;
+    for amount in ["5", "50", "70"] {
+        committed(&world.pay(amount, "USD").await).unwrap();
+    }
+
+    // A canary with a hidden fault: what it judges under load, it fails with.
+    let faulty = world.scheme.twin().unwrap();
+    faulty.add_rule("hostile-rule").unwrap();
+    let canary = format!(
+        "[steps.quote-request-check.canary]\nrule = \"hostile-rule\"\nsettings = {{ do = \"trap\" }}\n\
+         to = {{ hash = \"50 %\" }}\nhold-back = {{ failures = 3 }}\n\n{BEHIND_QUOTES}"
+    );
+    faulty.edit(BEHIND_QUOTES, &canary).unwrap();
+    faulty.lock().unwrap();
+    scene.change(&faulty, "faulty");
+    let paying = || async {
+        let mut payments = JoinSet::new();
+        for _ in 0..AT_A_TIME {
+            let (payer, request) = (world.payer().clone(), world.request("20", "USD"));
+            payments.spawn(async move { payer.pay(&request).await });
+        }
+        for outcome in payments.join_all().await {
+            committed(&outcome).unwrap();
+        }
+    };
+    paying().await;
+    let canary = scene.report(&["canary", "report", "--json"]);
+    let held = canary["heldBack"]["why"].as_str();
+    assert!(
+        held.is_some_and(|why| why.starts_with("it failed 3 times")),
+        "{canary:#}"
+    );
+    let failed = canary["failed"].as_u64().unwrap();
+    // Turns that ran side by side had begun before it was held back; no later one asks it.
+    paying().await;
+    assert_eq!(
+        scene.report(&["canary", "report", "--json"])["failed"],
+        failed
+    );
+
+    // The corrected one in the shadow of the rule: it would refuse more.
+    let shadowed = world.scheme.twin().unwrap();
+    let lower = "settings = { otherwise = \"refuse\", limits = [{ currency = \"USD\", scenario = \"*\", maximum = \"60\" }] }";
+    let shadow = format!(
+        "[steps.quote-request-check.shadow]\nrule = \"amount-limits\"\n{lower}\ncpu = \"100 %\"\n\n{BEHIND_QUOTES}"
+    );
+    shadowed.edit(BEHIND_QUOTES, &shadow).unwrap();
+    scene.change(&shadowed, "shadowed");
+    committed(&world.pay("70", "USD").await).unwrap();
+    until("the candidate has judged", SOON, async || {
+        let found = scene.report(&["shadow", "report", "--json"]);
+        Ok(if found["report"]["different"] == 1 {
+            Ok(())
+        } else {
+            Err(found.to_string())
+        })
+    })
+    .await
+    .unwrap();
+
+    // It takes over at an instant.
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    let at = jiff::Timestamp::from_second(i64::try_from(now).unwrap() + 20).unwrap();
+    let promoted = world.scheme.twin().unwrap();
+    promoted
+        .edit(QUOTES, &format!("{QUOTES}effective-until = \"{at}\"\n"))
+        .unwrap();
+    let next = format!("{QUOTES}effective-from = \"{at}\"\n{lower}\n\n{BEHIND_QUOTES}");
+    promoted.edit(BEHIND_QUOTES, &next).unwrap();
+    scene.change(&promoted, "promoted");
+    committed(&world.pay("70", "USD").await).unwrap();
+    until("the corrected rule is in force", SOON, async || {
+        let outcome = world.pay("70", "USD").await;
+        let refused = refused(&outcome, Step::Quote, "4200");
+        Ok(refused.map_err(|error| error.to_string()))
+    })
+    .await
+    .unwrap();
+
+    // What was done, by whom, and which rules decided.
+    let releases = scene.by("hal", &["release", "list"]).success().unwrap();
+    assert_eq!(
+        releases.matches("by grace, approved by ada, ben").count(),
+        3,
+        "{releases}"
+    );
+    let audit = scene.by("hal", &["audit"]).success().unwrap();
+    for action in ["plan-make", "plan-sign", "plan-apply", "canary-hold-back"] {
+        assert!(audit.contains(action), "{action}: {audit}");
+    }
+    let coverage = scene.path("coverage.json");
+    let (folder, state) = (text(promoted.path()), world.scheme.state());
+    let command = [
+        "coverage",
+        folder,
+        "--state",
+        text(&state),
+        "--out",
+        text(&coverage),
+    ];
+    let covered = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |of| {
+        of.args(command);
+    })
+    .unwrap();
+    covered.success().unwrap();
+    let text = std::fs::read_to_string(&coverage).unwrap();
+    assert!(
+        text.contains("\"hostile-rule\"") && text.contains("\"4200\""),
+        "{text}"
+    );
+}
