@@ -449,7 +449,22 @@ fn bind(
     let bound = rule.bind(all);
     if let Some(canary) = &step.canary {
         let candidate = Binding::at(spec, nth, Part::Canary, (&canary.rule, &canary.settings));
-        return both(bound, candidate.bind(all), |candidate, bound| BoundRule {
+        let candidate = candidate.bind(all);
+        if let (Ok(bound), Ok(candidate)) = (&bound, &candidate)
+            && members[bound.member].digest == members[candidate.member].digest
+            && bound.settings_digest == candidate.settings_digest
+        {
+            let what = "is the rule itself: the same component with the same settings";
+            let location = Location::Bound(spec.bound(nth), Part::Canary);
+            let help = "give it another component or other settings";
+            return Err(vec![Problem::new(
+                "canary-is-its-rule",
+                location,
+                what,
+                help,
+            )]);
+        }
+        return both(bound, candidate, |candidate, bound| BoundRule {
             canary: Some(Arc::new(BoundCanary {
                 digest: members[candidate.member].digest,
                 bound: candidate,

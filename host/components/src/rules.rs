@@ -213,6 +213,9 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             continue;
         }
         if let Some(canary) = &bound.canary
+            && !release
+                .suspensions
+                .suspends(&canary.bound.identity.name, now)
             && release.canaries.decides(canary, input_json.get())
         {
             let asked = Asked {
@@ -283,6 +286,13 @@ fn judged(
                 reason,
                 means: bound.failing,
             }
+        }
+        // The clock is no reason that can be had again, so there is no receipt. The rule decides.
+        Err(NoVerdict::Prevented(reason)) if asked.canary.is_some() => {
+            return Ok(Outcome::Failed {
+                reason,
+                means: bound.failing,
+            });
         }
         Err(NoVerdict::Prevented(reason)) => {
             let component = member.identity.name.clone();

@@ -174,8 +174,9 @@ impl Batch {
                 figures.unreadable += 1;
                 continue;
             };
-            // It decided nothing.
-            if receipt.shadow.is_some() {
+            // They decided nothing: one in a shadow, and a canary that failed.
+            let is_void = receipt.canary.as_ref().is_some_and(|canary| canary.is_void);
+            if receipt.shadow.is_some() || is_void {
                 continue;
             }
             let key = (

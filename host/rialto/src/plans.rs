@@ -9,10 +9,11 @@ mod officers;
 mod tests;
 
 use rialto_components::Digest;
-use rialto_manifest::scheme::SchemeDocument;
+use rialto_manifest::scheme::{Scheme, SchemeDocument};
 use serde::{Deserialize, Serialize};
 
 use crate::backtest::report::{self, FuelOf, Report};
+use crate::words;
 
 pub use officers::{NotSigned, Officers, PASSKEY};
 
@@ -27,6 +28,8 @@ pub const SIGNATURE_FORM: &str = "rialto-plan-signature/1";
 pub struct Plan {
     /// [`FORM`].
     pub form: String,
+    /// Random, so that no two hosts make the same plan.
+    pub nonce: String,
     /// The release that must be current for it.
     pub from: PlannedFrom,
     /// The digest of what it makes current.
@@ -62,9 +65,15 @@ pub struct PlannedFrom {
     pub release: u64,
     /// Its digest.
     pub digest: Digest,
+    /// How many activations had ended by then: after another one, the plan is of no use, even if this release is current
+    /// again.
+    pub activations: u64,
 }
 
-/// The figures of a backtest's report, which has the rest.
+/// The most entries of fuel that a plan has.
+const FUEL_MAX: usize = 1_000;
+
+/// The figures of a backtest's report, which has the rest. The plan's maker has made it: the host has not judged again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Backtested {
@@ -74,12 +83,16 @@ pub struct Backtested {
     pub since: u64,
     /// The instant before which it was.
     pub until: u64,
+    /// The instant by whose effective rules they were judged.
+    pub as_of: u64,
     /// How many requests were judged again.
     pub requests: u64,
     /// How many would be decided otherwise.
     pub different: u64,
     /// Of how many requests a rule failed or could not read the input.
     pub failures: u64,
+    /// How many receipts and archives could not be read.
+    pub unread: u64,
     /// Whether only some of the requests were judged.
     pub is_partial: bool,
     /// The fuel of each rule, before and now.
@@ -124,18 +137,57 @@ impl Backtested {
             let found = report.candidate;
             return Err(UnusableReport::Other { found, wanted });
         }
+        let mut fuel = report.fuel;
+        // A report of this host has one for each rule at each step.
+        fuel.truncate(FUEL_MAX);
         let failed = report.failures.iter().map(|one| one.sum.requests);
         let misfits = report.misfits.iter().map(|one| one.sum.requests);
         Ok(Self {
             digest: Digest::of(text),
             since: report.since,
             until: report.until,
+            as_of: report.as_of,
             requests: report.requests,
+            unread: report.unread.sealed
+                + report.unread.unreadable
+                + report.unread.archives.len() as u64,
             different: report.different,
             failures: failed.chain(misfits).sum(),
             is_partial: report.is_partial(),
-            fuel: report.fuel,
+            fuel,
         })
+    }
+
+    /// Check that a report is about all that is there, by the rules that come last.
+    ///
+    /// # Errors
+    /// What it leaves out.
+    pub fn is_enough(&self, scheme: &Scheme) -> Result<(), String> {
+        if self.is_partial {
+            return Err("it is about some of the requests alone: run it for all".to_owned());
+        }
+        if self.requests == 0 {
+            return Err("it has judged no request: name an earlier --since".to_owned());
+        }
+        if self.unread > 0 {
+            return Err(format!(
+                "{} receipts or archives could not be read",
+                self.unread
+            ));
+        }
+        let rules = scheme.steps.values().flatten();
+        let mut later = rules.filter(|one| {
+            one.effective_from
+                .is_some_and(|from| from.millis() > self.as_of)
+        });
+        match later.next() {
+            Some(one) => Err(format!(
+                "it judges by the rules of {}, and the rule {} begins later: run it with --as-of",
+                words::instant(self.as_of),
+                one.rule
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The rules whose fuel grows by more than this share, in millionths, each in words. A rule that judged nothing

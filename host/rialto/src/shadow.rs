@@ -160,9 +160,10 @@ impl Shadows {
             match receipts.recv_timeout(LOOK) {
                 Ok(receipt) => self.judge(engine, &receipt),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.canaries.write_down(audit);
     }
 
     /// What the candidates of the current release have judged so far.
@@ -222,7 +223,11 @@ impl Shadows {
             return;
         }
         if filed.canary.is_some() {
-            return self.canaries.compare(&release, &filed);
+            let compared = fatal::contained(|| self.canaries.compare(&release, &filed));
+            if let Err(panic) = compared {
+                tracing::error!(step = %filed.step, rule = %filed.rule, "the host panicked while it compared a canary with its rule: {panic}");
+            }
+            return;
         }
         let in_force = candidates(&release).find(|(step, bound, _)| {
             let member = &release.members[bound.member];

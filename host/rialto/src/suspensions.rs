@@ -5,16 +5,17 @@
 //! | (in force) | an admin suspends the rule | suspended until the time of `[releases]` is over |
 //! | suspended | another person confirms it | confirmed |
 //! | suspended | the time is over | in force again; that person suspends nothing for a day |
-//! | suspended, confirmed | somebody ends it | in force again |
+//! | suspended | somebody ends it | in force again; that person suspends nothing for a day |
+//! | confirmed | somebody ends it | in force again |
 //!
-//! A rule that is suspended is not asked, and so allows, at every step and whatever release is current. What it would have
-//! said is not known; `rialto release backtest` can find out.
+//! A rule that is suspended is not asked, and so allows, at every step and whatever release is current. That holds for a
+//! canary too: then the rule in whose place it decides is asked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rialto_components::Runtime;
+use rialto_components::{Release, Runtime};
 use rialto_engine::store::StoreError;
 use rialto_engine::{Clock, Timestamp};
 use rialto_store_sqlite::{Act, SqliteStore, StoredSuspension};
@@ -24,7 +25,7 @@ use crate::audit::beginning;
 use crate::operators::Caller;
 use crate::words;
 
-/// The suspensions that are read: all that nobody has ended, and enough of the others.
+/// The last suspensions that are read beside those in force.
 const READ_MAX: u32 = 1_000;
 /// How long a person suspends nothing after nobody has confirmed a suspension of theirs; milliseconds.
 const PAUSE: u64 = 24 * 3_600_000;
@@ -59,8 +60,8 @@ pub struct ShownSuspension {
 /// Why a suspension was not made, confirmed or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum NotSuspended {
-    /// The current release has no rule of this name.
-    #[error("the current release has no rule `{0}`")]
+    /// The current release asks no rule of this name.
+    #[error("the current release has no rule `{0}` at a step, and no canary of this name")]
     NoRule(String),
     /// The rule is suspended already.
     #[error("the rule {0} is suspended already: `rialto rule suspensions`")]
@@ -133,7 +134,7 @@ impl Suspended {
     /// When the store cannot be read.
     pub fn list(&self) -> Result<Vec<ShownSuspension>, StoreError> {
         let now = self.clock.now().0;
-        let all = self.store.suspensions(READ_MAX)?;
+        let all = self.read(now)?;
         Ok(all.into_iter().map(|one| shown(one, now)).collect())
     }
 
@@ -143,7 +144,7 @@ impl Suspended {
     /// When the store cannot be read.
     pub fn count(&self) -> Result<usize, StoreError> {
         let now = self.clock.now().0;
-        let all = self.store.suspensions(READ_MAX)?;
+        let all = self.read(now)?;
         Ok(all.iter().filter(|one| is_in_force(one, now)).count())
     }
 
@@ -159,12 +160,11 @@ impl Suspended {
     ) -> Result<ShownSuspension, NotSuspended> {
         let _one = self.changing.lock();
         let release = self.runtime.current();
-        let member = release.as_ref().and_then(|release| release.member(rule));
-        if member.is_none_or(|member| member.description.is_none()) {
+        if !release.is_some_and(|release| is_asked(&release, rule)) {
             return Err(NotSuspended::NoRule(rule.to_owned()));
         }
         let now = self.clock.now().0;
-        let all = self.store.suspensions(READ_MAX)?;
+        let all = self.read(now)?;
         if all
             .iter()
             .any(|one| one.rule == rule && is_in_force(one, now))
@@ -172,14 +172,15 @@ impl Suspended {
             return Err(NotSuspended::Already(rule.to_owned()));
         }
         // Otherwise one person could suspend a rule for ever, again and again.
-        let lapsed = all.iter().find(|one| {
-            one.person == *by.person && is_lapsed(one, now) && now < one.until.0 + PAUSE
+        let unconfirmed = all.iter().find(|one| {
+            let is_over = one.confirmed.is_none() && !is_in_force(one, now);
+            one.person == *by.person && is_over && now < one.until.0.saturating_add(PAUSE)
         });
-        if let Some(lapsed) = lapsed {
+        if let Some(one) = unconfirmed {
             return Err(NotSuspended::Unconfirmed {
-                person: lapsed.person.clone(),
-                rule: lapsed.rule.clone(),
-                until: lapsed.until.0 + PAUSE,
+                person: one.person.clone(),
+                rule: one.rule.clone(),
+                until: one.until.0.saturating_add(PAUSE),
             });
         }
         self.store.add_suspension(&StoredSuspension {
@@ -238,6 +239,11 @@ impl Suspended {
         })
     }
 
+    /// Those in force, then the last others.
+    fn read(&self, now: u64) -> Result<Vec<StoredSuspension>, StoreError> {
+        self.store.suspensions(Timestamp(now), READ_MAX)
+    }
+
     fn act(&self, by: &Caller) -> Act {
         Act {
             by: by.person.to_string(),
@@ -250,7 +256,7 @@ impl Suspended {
         wanted: impl Fn(&StoredSuspension) -> bool,
     ) -> Result<Option<ShownSuspension>, StoreError> {
         let now = self.clock.now().0;
-        let all = self.store.suspensions(READ_MAX)?;
+        let all = self.read(now)?;
         let mut all = all.into_iter();
         let found = all.find(|one| wanted(one) && is_in_force(one, now));
         Ok(found.map(|one| shown(one, now)))
@@ -258,7 +264,7 @@ impl Suspended {
 
     fn tell_runtime(&self) -> Result<(), StoreError> {
         let now = self.clock.now().0;
-        let all = self.store.suspensions(READ_MAX)?;
+        let all = self.read(now)?;
         let in_force = all.into_iter().filter(|one| is_in_force(one, now));
         let rules: BTreeMap<String, Option<u64>> = in_force
             .map(|one| {
@@ -269,6 +275,18 @@ impl Suspended {
         self.runtime.suspensions().set(rules);
         Ok(())
     }
+}
+
+/// Whether a release asks a rule of this name at a step, as a rule or as a canary.
+fn is_asked(release: &Release, rule: &str) -> bool {
+    let mut bound = release.steps.values().flatten();
+    bound.any(|bound| {
+        let canary = bound.canary.as_deref();
+        let canary = canary.map(|canary| &canary.bound.identity.name);
+        std::iter::once(&bound.identity.name)
+            .chain(canary)
+            .any(|name| &**name == rule)
+    })
 }
 
 fn is_in_force(one: &StoredSuspension, now: u64) -> bool {

@@ -57,6 +57,7 @@ impl Scheme {
 #[derive(Clone, Debug)]
 pub struct PersonKey {
     scheme: Scheme,
+    der: Vec<u8>,
     key: ParsedPublicKey,
 }
 
@@ -76,13 +77,19 @@ impl PersonKey {
             ),
         };
         let key = key.map_err(unknown)?;
-        Ok(Self { scheme, key })
+        Ok(Self { scheme, der, key })
     }
 
     /// The key's algorithm.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
+    }
+
+    /// Whether another key is this one, octet by octet.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.der == other.der
     }
 
     /// Whether this is the key's signature under the statement.

@@ -74,13 +74,20 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// The last suspensions, the newest first, at most this many. Those that nobody has ended come first.
+    /// The suspensions that are in force at an instant, and at most this many others: the newest first of both.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn suspensions(&self, most: u32) -> Result<Vec<StoredSuspension>, StoreError> {
+    pub fn suspensions(
+        &self,
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<StoredSuspension>, StoreError> {
         let inner = &self.inner;
-        inner.runtime.block_on(suspensions(&inner.readers, most))
+        let now = i64::try_from(now.0).unwrap_or(i64::MAX);
+        inner
+            .runtime
+            .block_on(suspensions(&inner.readers, now, most))
     }
 }
 
@@ -92,11 +99,21 @@ fn bound(id: u64, act: &Act) -> Result<Bound, StoreError> {
     Ok(bound)
 }
 
-async fn suspensions(readers: &SqlitePool, most: u32) -> Result<Vec<StoredSuspension>, StoreError> {
+async fn suspensions(
+    readers: &SqlitePool,
+    now: i64,
+    most: u32,
+) -> Result<Vec<StoredSuspension>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, rule, person, note, at, until, confirmed_by, confirmed, ended_by, ended
-         FROM suspensions ORDER BY ended IS NOT NULL, id DESC LIMIT ?",
+        "SELECT * FROM (
+             SELECT id, rule, person, note, at, until, confirmed_by, confirmed, ended_by, ended FROM suspensions
+             WHERE ended IS NULL AND (confirmed IS NOT NULL OR until > ?1) ORDER BY id DESC)
+         UNION ALL
+         SELECT * FROM (
+             SELECT id, rule, person, note, at, until, confirmed_by, confirmed, ended_by, ended FROM suspensions
+             WHERE ended IS NOT NULL OR (confirmed IS NULL AND until <= ?1) ORDER BY id DESC LIMIT ?2)",
     )
+    .bind(now)
     .bind(most)
     .fetch_all(readers)
     .await

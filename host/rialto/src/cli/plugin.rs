@@ -12,6 +12,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use rialto_components::Limits;
 use rialto_components::problem::Problem;
+use rialto_manifest::operator::Ceilings;
 use rialto_manifest::scheme::RuleLimits;
 use rialto_manifest::values::{Duration, Size};
 
@@ -75,7 +76,10 @@ impl RuleLimit {
     /// # Errors
     /// When the binding cannot be read.
     fn limits(self, binding: &Path) -> anyhow::Result<Limits> {
-        let usual = asked(binding)?.unwrap_or_default();
+        let usual = match asked(binding)? {
+            None => RuleLimits::default(),
+            Some(wanted) => capped(wanted, binding),
+        };
         let memory = self.memory.unwrap_or(usual.memory);
         Ok(Limits {
             memory_bytes: crate::host::bytes(memory),
@@ -139,6 +143,27 @@ fn asked(binding: &Path) -> anyhow::Result<Option<RuleLimits>> {
     let limits = rules.and_then(|rules| rules.values().next()?.get("limits"));
     let limits = limits.map(|limits| limits.clone().try_into()).transpose();
     limits.with_context(|| format!("the limits in {}", binding.display()))
+}
+
+/// The limits that a binding asks for, at most those that a host gives without a word of its operator: the file may be
+/// somebody else's.
+fn capped(wanted: RuleLimits, binding: &Path) -> RuleLimits {
+    let most = Ceilings::default();
+    let limits = RuleLimits {
+        memory: wanted.memory.min(most.memory),
+        deadline: wanted.deadline.min(most.deadline),
+        fuel: wanted.fuel.min(most.fuel),
+    };
+    if limits != wanted {
+        out::note(format_args!(
+            "{} asks for more than a host gives by default: {}, {} and {} fuel are used; name others by --memory, --deadline and --fuel",
+            binding.display(),
+            limits.memory,
+            limits.deadline,
+            limits.fuel
+        ));
+    }
+    limits
 }
 
 /// Prints problems to standard error.

@@ -158,6 +158,7 @@ impl From<Refused> for Problem {
             Refused::PlanUnknown(_) => Kind::PlanUnknown,
             Refused::PlanApplied { .. } => Kind::PlanApplied,
             Refused::PlanExpired(_) => Kind::PlanExpired,
+            Refused::PlanOvertaken(_) => Kind::ReleaseMoved,
             Refused::PlanUnsigned { .. } => Kind::PlanUnsigned,
             Refused::NotSigned(NotSigned::Maker(_)) => Kind::OwnPlan,
             Refused::NotSigned(NotSigned::NoOfficer(_)) => Kind::NoOfficer,

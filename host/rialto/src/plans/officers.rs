@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use data_encoding::BASE64URL_NOPAD;
 use rialto_components::Digest;
 use rialto_manifest::Operator;
@@ -19,6 +19,8 @@ pub const PASSKEY: &str = "passkey";
 pub struct Officers {
     /// How many must sign; 0 without officers.
     needed: usize,
+    /// Whether approvals need a passkey here. Elsewhere none counts.
+    has_passkeys: bool,
     keys: BTreeMap<String, Option<PersonKey>>,
 }
 
@@ -44,6 +46,9 @@ pub enum NotSigned {
     /// The officer has no key.
     #[error("{0} has no public key in rialto.toml, and so approves with a passkey")]
     NoKey(String),
+    /// The officer has a key.
+    #[error("{0} has a public key in rialto.toml, and so signs with it: `rialto plan sign FILE`")]
+    HasKey(String),
     /// The officer has made the plan.
     #[error("{0} made the plan: other officers must sign it")]
     Maker(String),
@@ -61,17 +66,34 @@ impl Officers {
     /// When a public key cannot be used.
     pub fn of(operator: &Operator) -> anyhow::Result<Self> {
         let wanted = &operator.releases;
-        let mut keys = BTreeMap::new();
+        let mut keys: BTreeMap<String, Option<PersonKey>> = BTreeMap::new();
         for (name, officer) in &wanted.officers {
             let pem = officer.public_key.as_ref();
             let key = pem.map(|pem| PersonKey::of_pem(pem.as_str())).transpose();
             let key = key.with_context(|| {
                 format!("the public key of the officer {name} in rialto.toml ([releases.officers.{name}])")
             })?;
+            let same = key.as_ref().and_then(|key: &PersonKey| {
+                let mut others = keys.iter();
+                others.find(|(_, other): &(&String, &Option<PersonKey>)| {
+                    other.as_ref().is_some_and(|other| other.is_same(key))
+                })
+            });
+            if let Some((other, _)) = same {
+                bail!(
+                    "the officers {other} and {name} have the same public key in rialto.toml: one person could sign for two"
+                );
+            }
             keys.insert(name.to_string(), key);
         }
         let needed = wanted.signatures_needed();
-        Ok(Self { needed, keys })
+        let passkeys = operator.passkeys.as_ref();
+        let has_passkeys = passkeys.is_some_and(|passkeys| passkeys.required);
+        Ok(Self {
+            needed,
+            has_passkeys,
+            keys,
+        })
     }
 
     /// How many must sign a plan; 0 if none is needed.
@@ -85,10 +107,17 @@ impl Officers {
         self.keys.keys().map(String::as_str)
     }
 
-    /// Whether this person is one.
-    #[must_use]
-    pub fn has(&self, person: &str) -> bool {
-        self.keys.contains_key(person)
+    /// Check that a person approves the plan of this maker with a passkey.
+    ///
+    /// # Errors
+    /// When the person is no officer, has a key, or is the maker.
+    pub fn approves_with_passkey(&self, person: &str, maker: &str) -> Result<(), NotSigned> {
+        match self.keys.get(person) {
+            None => Err(NotSigned::NoOfficer(person.to_owned())),
+            Some(_) if person == maker => Err(NotSigned::Maker(person.to_owned())),
+            Some(Some(_)) => Err(NotSigned::HasKey(person.to_owned())),
+            Some(None) => Ok(()),
+        }
     }
 
     /// Verify a signature's file under the plan of this digest and maker.
@@ -131,7 +160,8 @@ impl Officers {
     pub fn counting(&self, kept: &[PlanSignature], plan: Digest, maker: &str) -> Vec<String> {
         let counts = |one: &&PlanSignature| {
             if one.kind == PASSKEY {
-                return self.has(&one.officer) && one.officer != maker;
+                let approves = self.approves_with_passkey(&one.officer, maker);
+                return self.has_passkeys && approves.is_ok();
             }
             let file = SignatureFile {
                 form: SIGNATURE_FORM.to_owned(),

@@ -117,6 +117,7 @@ fn kept_approvals_of_who_is_no_officer_any_more_do_not_count() {
     };
     let all = [
         kept("ada", &file.algorithm, &file.signature),
+        kept("ada", PASSKEY, ""),
         kept("ben", PASSKEY, ""),
     ];
     assert_eq!(ada().counting(&all, plan, "grace"), ["ada"]);
@@ -149,6 +150,8 @@ fn fuel_grows_by_the_99th_percentile_of_what_was_there_before() {
         digest: Digest::of("x"),
         since: 0,
         until: 1,
+        as_of: 1,
+        unread: 0,
         requests: 1,
         different: 0,
         failures: 0,

@@ -168,6 +168,17 @@ impl Releases {
         }
     }
 
+    /// Check that nothing in a document was held back as a canary.
+    fn was_not_held_back(&self, document: &SchemeDocument) -> Result<(), Refused> {
+        let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
+        let problems = self.canaries.problems(&scheme, document);
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Refused::Unfit(problems))
+        }
+    }
+
     /// The calendar ahead of a document; empty if it cannot be read.
     pub(super) fn calendar(&self, document: &SchemeDocument) -> Vec<String> {
         let scheme = document.scheme();
@@ -240,6 +251,7 @@ impl Releases {
         meant_for(Some(waits_on), current.as_ref())?;
         self.planned(current.as_ref())?;
         let document = read(&stored)?;
+        self.was_not_held_back(&document)?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
@@ -309,13 +321,16 @@ impl Releases {
             return Err(Refused::Waits(number));
         }
         self.planned_rollback(current.as_ref(), number)?;
+        self.was_not_held_back(&document)?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         let before = current
             .as_ref()
             .map(|(number, document)| (*number, document));
-        if !self
-            .needs_approval(before.map(|(_, d)| d), &document)
-            .is_empty()
+        // With officers, who have approved that release, nobody else has to.
+        if self.officers.needed() == 0
+            && !self
+                .needs_approval(before.map(|(_, d)| d), &document)
+                .is_empty()
         {
             let note = with_words(format!("release {number} again"), request.note);
             let kept = Kept {

@@ -1,8 +1,10 @@
 //! Plans of releases: made, signed by officers, and applied.
 
 use anyhow::Context as _;
+use data_encoding::HEXLOWER;
 use rialto_components::Digest;
-use rialto_engine::Engine;
+use rialto_engine::time::SystemEntropy;
+use rialto_engine::{Engine, Entropy as _};
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::{PlanSignature, StoredPlan};
 use serde::{Deserialize, Serialize};
@@ -16,7 +18,11 @@ use crate::plans::{Backtested, FORM, PASSKEY, Plan, PlannedFrom, SignatureFile};
 use crate::spec;
 
 /// The most plans that a list shows.
-const LISTED_MAX: u32 = 100;
+const LISTED_MAX: u32 = 50;
+/// The longest text of a plan, in bytes.
+const PLAN_BYTES_MAX: usize = 16 << 20;
+/// The random bytes by which two hosts make two plans of the same.
+const NONCE_BYTES: usize = 16;
 
 /// A plan as the operators' API shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,7 +41,7 @@ pub struct ShownPlan {
     pub note: String,
     /// The release that must be current for it.
     pub from: u64,
-    /// `WAITING` for signatures, `READY`, `APPLIED`, `EXPIRED`, or `OUTDATED` when another release is current.
+    /// `WAITING` for signatures, `READY`, `APPLIED`, `UNFINISHED` if its release never became current, `EXPIRED`, or `OUTDATED` when another release is current or one was current in between.
     pub state: String,
     /// The release that it became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +90,7 @@ impl Releases {
         let from = PlannedFrom {
             release: number,
             digest: spec::digest(before.digest()),
+            activations: self.activations_done()?,
         };
         if to == from.digest {
             return Err(Refused::Unplanned(format!(
@@ -92,9 +99,12 @@ impl Releases {
         }
         self.prepare(0, &document)?;
         self.has_possible_dates(Some(&before), &document)?;
-        let backtest = self.backtested(backtest, to)?;
+        let backtest = self.backtested(backtest, to, &document)?;
         let made = self.clock.now();
+        let mut nonce = [0; NONCE_BYTES];
+        SystemEntropy.fill(&mut nonce);
         let plan = Plan {
+            nonce: HEXLOWER.encode(&nonce),
             form: FORM.to_owned(),
             changes: plan::changes(Some(&before), &document),
             needs_approval: self.needs_approval(Some(&before), &document),
@@ -111,6 +121,12 @@ impl Releases {
             document,
         };
         let content = plan.text().context("writing the plan")?;
+        if content.len() > PLAN_BYTES_MAX {
+            return Err(Refused::Unplanned(format!(
+                "the plan has {} bytes, and may have {PLAN_BYTES_MAX}",
+                content.len()
+            )));
+        }
         let digest = Digest::of(&content).to_string();
         let stored = StoredPlan {
             digest: digest.clone(),
@@ -124,7 +140,12 @@ impl Releases {
     }
 
     /// What a backtest says, and whether it is there and good enough.
-    fn backtested(&self, text: Option<&str>, to: Digest) -> Result<Option<Backtested>, Refused> {
+    fn backtested(
+        &self,
+        text: Option<&str>,
+        to: Digest,
+        document: &SchemeDocument,
+    ) -> Result<Option<Backtested>, Refused> {
         let wanted = &self.operator.releases;
         let Some(text) = text else {
             if wanted.backtest_required {
@@ -136,10 +157,12 @@ impl Releases {
         };
         let backtest =
             Backtested::of(text, to).map_err(|error| Refused::Unplanned(error.to_string()))?;
-        if wanted.backtest_required && backtest.is_partial {
-            return Err(Refused::Unplanned(
-                "the backtest is about some of the requests alone: run it for all".to_owned(),
-            ));
+        if wanted.backtest_required {
+            let scheme = document.scheme();
+            let scheme = scheme.map_err(|problems| Refused::Unplanned(problems.plain()))?;
+            backtest
+                .is_enough(&scheme)
+                .map_err(|why| Refused::Unplanned(format!("the backtest is not enough: {why}")))?;
         }
         let dearer = wanted
             .fuel_increase_max
@@ -189,15 +212,10 @@ impl Releases {
     /// # Errors
     /// When there is no such plan, or the caller is no officer, or its maker.
     pub fn approve_plan(&self, digest: &str, by: &Caller) -> Result<ShownPlan, Refused> {
-        use crate::plans::NotSigned;
         let (stored, _) = self.stored_plan(digest)?;
         let person = by.person.to_string();
-        if !self.officers.has(&person) {
-            return Err(NotSigned::NoOfficer(person).into());
-        }
-        if person == stored.maker {
-            return Err(NotSigned::Maker(person).into());
-        }
+        self.officers
+            .approves_with_passkey(&person, &stored.maker)?;
         self.keep_signature(&stored, &person, PASSKEY, "")
     }
 
@@ -241,6 +259,10 @@ impl Releases {
         let from = Some(plan.from.release);
         meant_for(from, current.as_ref())?;
         meant_for(request.expected, current.as_ref())?;
+        // Otherwise one that officers have overtaken would come back with a rollback.
+        if self.activations_done()? != plan.from.activations {
+            return Err(Refused::PlanOvertaken(plan.from.release));
+        }
         let signers = self.signers(&stored)?;
         let needed = self.officers.needed();
         if signers.len() < needed {
@@ -316,12 +338,21 @@ impl Releases {
         let now = current.map_or(0, |(number, _)| *number);
         let activations = self.store.activations();
         let activations = activations.context("reading the activations")?;
-        let mut newest = activations.iter().rev();
-        let last = newest.find(|one| one.done && one.release == now);
-        match last {
-            Some(last) if last.before == number => Ok(()),
+        // One that became current by a rollback took another one back: that one comes back by a plan alone.
+        let mut done = activations
+            .iter()
+            .filter(|one| one.done && one.release == now);
+        match (done.next(), done.next()) {
+            (Some(only), None) if only.before == number => Ok(()),
             _ => Err(needed),
         }
+    }
+
+    /// How many activations have ended with another current release.
+    fn activations_done(&self) -> Result<u64, Refused> {
+        let activations = self.store.activations();
+        let activations = activations.context("reading the activations")?;
+        Ok(activations.iter().filter(|one| one.done).count() as u64)
     }
 
     fn stored_plan(&self, digest: &str) -> Result<(StoredPlan, Plan), Refused> {
@@ -354,11 +385,17 @@ impl Releases {
             .store
             .current_release()
             .context("reading the releases")?;
-        let state = if stored.release.is_some() {
-            "APPLIED"
+        let once_current = self.store.releases_once_current();
+        let once_current = once_current.context("reading the releases")?;
+        let state = if let Some(release) = stored.release {
+            if once_current.contains(&release) {
+                "APPLIED"
+            } else {
+                "UNFINISHED"
+            }
         } else if self.clock.now().0 >= plan.expires {
             "EXPIRED"
-        } else if plan.from.release != now {
+        } else if (plan.from.release, plan.from.activations) != (now, self.activations_done()?) {
             "OUTDATED"
         } else if signers.len() < needed {
             "WAITING"

@@ -68,6 +68,11 @@ pub enum Refused {
         /// The release that it became.
         release: u64,
     },
+    /// Another release was current since.
+    #[error(
+        "another release was current since the plan was made, and release {0} is current again: make the plan again"
+    )]
+    PlanOvertaken(u64),
     /// Its life is over.
     #[error("the plan could be applied until {}: make it again", words::instant(*.0))]
     PlanExpired(u64),

@@ -51,6 +51,15 @@ pub fn plan(plan: &Plan, digest: Digest) -> String {
 
 fn tested(text: &mut String, backtest: &Backtested) {
     let _ = writeln!(text, "backtest   {}", backtest.digest);
+    let _ = writeln!(
+        text,
+        "  as the maker says, by the rules of {}; the host has not judged again, and no canary is judged",
+        instant(backtest.as_of)
+    );
+    if backtest.unread > 0 {
+        let unread = HumanCount(backtest.unread);
+        let _ = writeln!(text, "  {unread} receipts or archives could not be read");
+    }
     let part = if backtest.is_partial {
         ", a part of all"
     } else {
@@ -131,10 +140,15 @@ pub fn signatures_of_plan(plan: &ShownPlan) -> String {
             "it became release {}",
             plan.release.unwrap_or_default()
         ),
+        "UNFINISHED" => writeln!(
+            text,
+            "it was applied as release {}, which never became current: make it again",
+            plan.release.unwrap_or_default()
+        ),
         "EXPIRED" => writeln!(text, "it is too old to be applied"),
         "OUTDATED" => writeln!(
             text,
-            "another release is current than the one that it replaces"
+            "another release is current than the one that it replaces, or was in between"
         ),
         "READY" => writeln!(
             text,

@@ -23,10 +23,11 @@ const BEHIND_QUOTES: &str = "[[steps.transfer-prepare-check]]\nrule = \"transfer
 
 impl Scene {
     /// Backtest a candidate, plan it, have two officers sign it, and apply it.
-    fn change(&self, candidate: &TestScheme, name: &str) {
+    fn change(&self, candidate: &TestScheme, name: &str, as_of: &[&str]) {
         let report = self.path(&format!("{name}.report"));
         let folder = text(candidate.path());
-        let backtest = ["release", "backtest", folder, "--out", text(&report)];
+        let mut backtest = vec!["release", "backtest", folder, "--out", text(&report)];
+        backtest.extend(as_of);
         self.world.host.cli(&backtest).unwrap().success().unwrap();
         let with = ["--backtest", text(&report)];
         let planned = self.plan(candidate, name, &with).success().unwrap();
@@ -60,7 +61,7 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     );
     faulty.edit(BEHIND_QUOTES, &canary).unwrap();
     faulty.lock().unwrap();
-    scene.change(&faulty, "faulty");
+    scene.change(&faulty, "faulty", &[]);
     let paying = || async {
         let mut payments = JoinSet::new();
         for _ in 0..AT_A_TIME {
@@ -93,7 +94,7 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
         "[steps.quote-request-check.shadow]\nrule = \"amount-limits\"\n{lower}\ncpu = \"100 %\"\n\n{BEHIND_QUOTES}"
     );
     shadowed.edit(BEHIND_QUOTES, &shadow).unwrap();
-    scene.change(&shadowed, "shadowed");
+    scene.change(&shadowed, "shadowed", &[]);
     committed(&world.pay("70", "USD").await).unwrap();
     until("the candidate has judged", SOON, async || {
         let found = scene.report(&["shadow", "report", "--json"]);
@@ -118,7 +119,7 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
         .unwrap();
     let next = format!("{QUOTES}effective-from = \"{at}\"\n{lower}\n\n{BEHIND_QUOTES}");
     promoted.edit(BEHIND_QUOTES, &next).unwrap();
-    scene.change(&promoted, "promoted");
+    scene.change(&promoted, "promoted", &["--as-of", &at.to_string()]);
     committed(&world.pay("70", "USD").await).unwrap();
     until("the corrected rule is in force", SOON, async || {
         let outcome = world.pay("70", "USD").await;

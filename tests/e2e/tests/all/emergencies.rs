@@ -111,6 +111,12 @@ async fn one_person_suspends_a_rule_and_another_confirms_it() {
         .unwrap();
     assert!(said.contains("ended by grace"), "{said}");
     refused(&world.pay(much, "USD").await, Step::Quote, "4200").unwrap();
+    // Who ends an own suspension that nobody has confirmed suspends nothing for a day.
+    suspend(&world, "hal").success().unwrap();
+    by(&world, "hal", &["rule", "resume", "2"])
+        .success()
+        .unwrap();
+    is_refused(&suspend(&world, "hal"), "who suspends nothing until");
     is_refused(
         &by(&world, "hal", &["rule", "resume", "1"]),
         "no suspension 1 is in force",

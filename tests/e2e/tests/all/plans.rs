@@ -9,7 +9,7 @@ use std::time::Duration;
 use rialto_simulator::fsp::Step;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
-use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, binaries};
+use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, binaries, offers};
 use serde_json::{Value, json};
 
 /// Longer than a host takes.
@@ -246,13 +246,14 @@ async fn release_becomes_current_when_enough_officers_have_signed_its_plan() {
         states.sort();
         states
     };
-    // The other plan is meant for release 1, which is current again, and ben has signed it.
+    // The other plan was made before all this, and what was taken back does not come back as it went.
     let plans = scene.json(&["plan", "list", "--json"]);
-    assert_eq!(states(&plans), ["APPLIED", "WAITING"], "{plans:#}");
-
-    // An earlier one than the last needs a plan of its own.
+    assert_eq!(states(&plans), ["APPLIED", "OUTDATED"], "{plans:#}");
     scene.sign("q", "ada", "ada").success().unwrap();
-    scene.apply("q", &["ada", "ben"]).success().unwrap();
+    is_refused(
+        &scene.apply("q", &["ada", "ben"]),
+        "another release was current since the plan was made",
+    );
     is_refused(
         &scene.by("hal", &["release", "rollback", "2"]),
         "needs a plan",
@@ -270,6 +271,10 @@ async fn release_becomes_current_when_enough_officers_have_signed_its_plan() {
     }
     scene.apply("back", &["ada", "ben"]).success().unwrap();
     committed(&scene.world.pay("60", "USD").await).unwrap();
+    // A rule that is swapped needs a plan too.
+    let other = offers::another_build(&scene.world.scheme, "amount-limits", "other").unwrap();
+    let swap = ["plugin", "swap", "amount-limits", text(&other)];
+    is_refused(&scene.by("grace", &swap), "needs a plan");
 
     // Each step has its entry, refused ones too.
     let audit = scene.by("hal", &["audit"]).success().unwrap();
