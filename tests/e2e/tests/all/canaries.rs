@@ -182,6 +182,26 @@ async fn canary_that_fails_is_held_back_at_once_and_no_request_is_refused() {
 }
 
 #[tokio::test]
+async fn canary_that_takes_too_long_is_held_back_too() {
+    let terms =
+        "settings = { do = \"loop\" }\nto = { hash = \"100 %\" }\nhold-back = { failures = 2 }";
+    let scheme = scheme("hostile-rule", terms);
+    // The clock stops it before its fuel is used up.
+    let limits = "limits = { deadline = \"5 ms\", fuel = 900000000 }";
+    scheme
+        .edit("limits = { deadline = \"1 s\" }", limits)
+        .unwrap();
+    let world = world(scheme).await;
+    for _ in 0..3 {
+        committed(&world.pay("50", "USD").await).unwrap();
+    }
+    let [quotes, _] = reports(&world);
+    let why = quotes["heldBack"]["why"].as_str().unwrap();
+    assert!(why.starts_with("it failed 2 times"), "{why}");
+    world.settled_books().await.unwrap();
+}
+
+#[tokio::test]
 async fn canary_whose_verdicts_drift_is_held_back() {
     let terms = format!(
         "{}\nto = {{ hash = \"100 %\", participants = [\"payerfsp\"] }}\nhold-back = {{ verdict-drift = \"10 %\", after = 4 }}",
@@ -250,6 +270,7 @@ async fn canaries_that_cannot_be_are_refused() {
             "unknown rule `unknown`",
         ),
         (canary.replace("5 %", "0 %"), "above 0"),
+        (canary.clone(), "is the rule itself"),
         (
             format!("{canary}\nsettings = {{ maximum = 1 }}"),
             "canary of the rule amount-limits",
