@@ -187,7 +187,7 @@ async fn canary_that_takes_too_long_is_held_back_too() {
         "settings = { do = \"loop\" }\nto = { hash = \"100 %\" }\nhold-back = { failures = 2 }";
     let scheme = scheme("hostile-rule", terms);
     // The clock stops it before its fuel is used up.
-    let limits = "limits = { deadline = \"5 ms\", fuel = 900000000 }";
+    let limits = "limits = { deadline = \"2 ms\", fuel = 100000000 }";
     scheme
         .edit("limits = { deadline = \"1 s\" }", limits)
         .unwrap();
