@@ -137,6 +137,7 @@ impl Backtested {
             let found = report.candidate;
             return Err(UnusableReport::Other { found, wanted });
         }
+        let is_partial = report.is_partial();
         let mut fuel = report.fuel;
         // A report of this host has one for each rule at each step.
         fuel.truncate(FUEL_MAX);
@@ -153,7 +154,7 @@ impl Backtested {
                 + report.unread.archives.len() as u64,
             different: report.different,
             failures: failed.chain(misfits).sum(),
-            is_partial: report.is_partial(),
+            is_partial,
             fuel,
         })
     }
