@@ -389,10 +389,10 @@ pub enum Surface {
     AuditLog,
     /// Who calls the component: another one, or a client by gRPC.
     Caller,
-    /// Lines for the host's log.
-    Logging,
     /// Marks of the branches that a rule takes.
     Trace,
+    /// Lines for the host's log.
+    Logging,
 }
 
 impl Surface {
@@ -412,8 +412,8 @@ impl Surface {
         Self::AuditLog,
         Self::Certificates,
         Self::Caller,
-        Self::Logging,
         Self::Trace,
+        Self::Logging,
     ];
 
     /// The interface's name in `rialto:host`.

@@ -135,9 +135,9 @@ fn a_rule_sees_only_its_input_and_settings() {
         listener: None,
         ..asker()
     };
-    let purely = "a verdict depends on the rule's input and settings alone: only `configuration` and `logging` can be had";
+    let purely = "a verdict depends on the rule's input and settings alone: only `configuration`, `logging` and `trace` can be had";
     let sees =
-        "a rule sees its input and its settings; it imports `configuration` and `logging` at most";
+        "a rule sees its input and its settings; it imports `configuration`, `logging` and `trace` at most";
     let imports = |interface: &str, help: &str| {
         problem("asker", &format!("is a rule and imports {interface}"), help)
     };
@@ -215,7 +215,7 @@ fn what_the_host_does_not_have_cannot_be_imported() {
     let expected = problem(
         "asker",
         "imports rialto:host/files@0.1.0, which this host does not have",
-        "the surfaces are audit-log, auditing, caller, certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, secrets, storage, tls",
+        "the surfaces are audit-log, auditing, caller, certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, secrets, storage, tls, trace",
     );
     assert_eq!(alone(context_in_text(files)), [expected]);
     let bare = r#"(component (import "do-it" (func)))"#;
