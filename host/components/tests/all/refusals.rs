@@ -136,8 +136,7 @@ fn a_rule_sees_only_its_input_and_settings() {
         ..asker()
     };
     let purely = "a verdict depends on the rule's input and settings alone: only `configuration`, `logging` and `trace` can be had";
-    let sees =
-        "a rule sees its input and its settings; it imports `configuration`, `logging` and `trace` at most";
+    let sees = "a rule sees its input and its settings; it imports `configuration`, `logging` and `trace` at most";
     let imports = |interface: &str, help: &str| {
         problem("asker", &format!("is a rule and imports {interface}"), help)
     };
