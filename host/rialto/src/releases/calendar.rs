@@ -65,22 +65,14 @@ pub fn problems(before: Option<&Scheme>, after: &Scheme, now: u64) -> Vec<String
 
 /// Dates that have passed, unless they were there before.
 fn past(problems: &mut Vec<String>, whose: &str, binding: &Binding, known: &[Binding], now: u64) {
-    let dates: [(&str, Option<Instant>, fn(&Binding) -> Option<Instant>); 2] = [
-        ("effective-from", binding.effective_from, |one| {
-            one.effective_from
-        }),
-        ("effective-until", binding.effective_until, |one| {
-            one.effective_until
-        }),
-    ];
-    for (name, at, of) in dates {
-        let Some(at) = at.filter(|at| at.millis() <= now) else {
+    let begins: fn(&Binding) -> Option<Instant> = |one| one.effective_from;
+    let ends: fn(&Binding) -> Option<Instant> = |one| one.effective_until;
+    for (name, of) in [("effective-from", begins), ("effective-until", ends)] {
+        let Some(at) = of(binding).filter(|at| at.millis() <= now) else {
             continue;
         };
-        let is_known = known
-            .iter()
-            .any(|one| one.rule == binding.rule && of(one) == Some(at));
-        if !is_known {
+        let mut known = known.iter();
+        if !known.any(|one| one.rule == binding.rule && of(one) == Some(at)) {
             problems.push(format!(
                 "{whose} has {name} = \"{at}\", which has passed: name a later instant, or leave it out"
             ));
