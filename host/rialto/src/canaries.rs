@@ -273,7 +273,7 @@ impl HostCanaries {
     }
 
     /// Write down which canaries were held back, in the store and in the audit log. What the store does not take is tried
-    /// again after [`AGAIN`].
+    /// again some seconds later.
     pub fn write_down(&self, audit: &Audit) {
         let now = self.clock.now().0;
         let unwritten = {
