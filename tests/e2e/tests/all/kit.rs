@@ -376,3 +376,35 @@ fn contracts_are_written_for_any_language() {
     // Nothing is overwritten.
     assert_ne!(rialto(folder.path(), &["wit", "contracts"]).code, 0);
 }
+
+#[test]
+fn components_of_earlier_versions_are_taken_and_judge_the_same() {
+    let versions = root().join("tests/e2e/old-worlds");
+    let (mut taken, mut all) = (0, 0);
+    for version in fs::read_dir(versions).unwrap() {
+        let version = version.unwrap().path();
+        if !version.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&version).unwrap() {
+            let file = entry.unwrap().path();
+            if file.extension().is_none_or(|end| end != "wasm") {
+                continue;
+            }
+            all += 1;
+            let cases = file.with_extension("");
+            let arguments = [
+                "plugin",
+                "test",
+                file.to_str().unwrap(),
+                cases.to_str().unwrap(),
+            ];
+            let said = rialto(&version, &arguments);
+            assert_eq!(said.code, 0, "{}: {said}", file.display());
+            assert!(said.stdout.contains(" 2 cases as expected"), "{said}");
+            taken += 1;
+        }
+    }
+    println!("{taken} of {all} components of earlier versions are taken");
+    assert!(all >= 2, "{all} components of earlier versions");
+}
