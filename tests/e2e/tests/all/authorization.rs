@@ -238,6 +238,7 @@ fn filled(path: &str) -> String {
         ("{number}", "99"),
         ("{other}", "98"),
         ("{name}", "no-rule"),
+        ("{step}", "no-check"),
         ("{digest}", "sha256:00"),
         ("{component}", "quoting"),
         ("{collection}", "quotes"),
