@@ -196,7 +196,9 @@ async fn certificate_revoked_on_an_open_connection_ends_there() {
     let new = pki.authority.issue(PAYER).unwrap();
     let new = Client::of(&world, &pki.authority.fsp(&new));
     assert_eq!(new.outcome(PAYER).await, accepted());
-    assert_eq!(payer.outcome(PAYER).await, refused(401, "3102"));
+    // If the connection has been idle for too long meanwhile, there is no other one with the old certificate.
+    let old = payer.outcome(PAYER).await;
+    assert!(old.is_none() || old == refused(401, "3102"), "{old:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
