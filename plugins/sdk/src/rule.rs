@@ -253,7 +253,7 @@ pub fn own_settings<S: DeserializeOwned>() -> S {
 
 /// Exports a rule; see [`mod@crate::rule`].
 ///
-/// `branches: ["label", …]`, after the codes, names what [`branch`](crate::rule::branch) marks, so that a report knows what was never taken.
+/// `branches: ["label", …]`, after the codes, names what `rule::branch` marks, so that a report knows what was never taken.
 /// `fuel: 60_000`, after that, is the most fuel that a verdict needs: tests fail beyond it, and a host refuses a lower limit.
 ///
 /// `validate: path` names a function `fn(&Settings, &mut Problems)` for what the type of the settings does not say.
