@@ -15,7 +15,7 @@ body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .25rem; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8886; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 tr.never td { font-weight: 600; }
 code { font-size: .85rem; overflow-wrap: anywhere; }
 p.quiet { color: #777; margin: 0; }
@@ -62,7 +62,7 @@ fn of_rule(body: &mut String, rule: &RuleCoverage) {
     let _ = write!(
         body,
         "<h2>{} {} at {}{gone}</h2>\n<p>{}</p>\n<p class=\"quiet\"><code>{}</code></p>\n\
-         <table>\n<tr><th>What</th><th>How often</th><th>First</th><th>Last</th></tr>\n",
+         <table>\n<tr><th>What</th><th class=\"n\">How often</th><th>First</th><th>Last</th></tr>\n",
         escaped(&rule.rule),
         escaped(&rule.version),
         escaped(&rule.step),
