@@ -34,6 +34,7 @@ use serde_json::Value;
 use crate::audit::{Audit, AuditedAction};
 use crate::backtest::facets::Facets;
 use crate::backtest::figures::Decision;
+use crate::shares;
 use crate::spec;
 use crate::words;
 
@@ -208,11 +209,7 @@ impl HostCanaries {
             return false;
         };
         let code = secret.code(&[&candidate.bytes(), id.as_bytes()]);
-        let (first, _) = code.split_at(8);
-        let number = first
-            .iter()
-            .fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-        number % ALL < u64::from(share)
+        shares::is_in(&code, share)
     }
 
     /// Have the rule in force decide again, from the next turn on.

@@ -53,6 +53,7 @@ pub mod releases;
 pub mod replay;
 pub mod revocations;
 pub mod shadow;
+mod shares;
 pub mod sign_in;
 pub mod signatures;
 pub mod signers;

@@ -29,6 +29,7 @@ use crate::audit::Audit;
 use crate::backtest::facets::Facets;
 use crate::backtest::figures::{Decision, Example, Figures, Request};
 use crate::canaries::{self, HostCanaries};
+use crate::shares;
 
 use budget::Budget;
 use report::{ShadowReport, Skipped};
@@ -41,8 +42,6 @@ const KEPT_MAX: u64 = 1_000;
 const LOOK: Duration = Duration::from_millis(100);
 /// The most groups of differing outcomes of one candidate. Further ones are counted in one.
 const GROUPS_MAX: usize = 2_000;
-/// Millionths of a whole.
-const ALL: u64 = 1_000_000;
 
 /// A candidate of the current release, by its step, the rule that it shadows, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -378,12 +377,7 @@ fn candidates(release: &Release) -> impl Iterator<Item = (&str, &BoundRule, &Bou
 
 /// Whether a request is among a share of all, in millionths. The same one always is.
 fn is_chosen(subject: &str, share: u32) -> bool {
-    let digest = Digest::of(subject).bytes();
-    let (first, _) = digest.split_at(8);
-    let number = first
-        .iter()
-        .fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-    number % ALL < u64::from(share)
+    shares::is_in(&Digest::of(subject).bytes(), share)
 }
 
 /// Why a candidate has no verdict.

@@ -97,13 +97,13 @@ impl SqliteStore {
         inner.runtime.block_on(plan(&inner.readers, digest))
     }
 
-    /// The last plans, the newest first, at most this many.
+    /// The digests of the last plans, the newest first, at most this many.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn plans(&self, most: u32) -> Result<Vec<StoredPlan>, StoreError> {
+    pub fn plan_digests(&self, most: u32) -> Result<Vec<String>, StoreError> {
         let inner = &self.inner;
-        inner.runtime.block_on(plans(&inner.readers, most))
+        inner.runtime.block_on(digests(&inner.readers, most))
     }
 
     /// The approvals of a plan, in the order of the officers' names.
@@ -126,15 +126,12 @@ async fn plan(readers: &SqlitePool, digest: &str) -> Result<Option<StoredPlan>, 
     row.as_ref().map(read).transpose()
 }
 
-async fn plans(readers: &SqlitePool, most: u32) -> Result<Vec<StoredPlan>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT digest, content, maker, made, release FROM plans ORDER BY made DESC, digest LIMIT ?",
-    )
-    .bind(most)
-    .fetch_all(readers)
-    .await
-    .map_err(failed)?;
-    rows.iter().map(read).collect()
+async fn digests(readers: &SqlitePool, most: u32) -> Result<Vec<String>, StoreError> {
+    sqlx::query_scalar("SELECT digest FROM plans ORDER BY made DESC, digest LIMIT ?")
+        .bind(most)
+        .fetch_all(readers)
+        .await
+        .map_err(failed)
 }
 
 fn read(row: &SqliteRow) -> Result<StoredPlan, StoreError> {

@@ -7,6 +7,8 @@ mod swap;
 mod test;
 mod try_input;
 
+pub(super) use try_input::read;
+
 use std::path::Path;
 
 use anyhow::Context as _;

@@ -1,12 +1,10 @@
 //! `rialto what-if`: what the running release's rules would say about a draft.
 
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
+use std::path::PathBuf;
 
 use super::At;
 use super::inspect::path;
+use super::plugin::read;
 use crate::ops::{Draft, WhatIf as Answer};
 use crate::{out, words};
 
@@ -42,16 +40,4 @@ impl WhatIf {
         }
         Ok(0)
     }
-}
-
-fn read(file: &Path) -> anyhow::Result<serde_json::Value> {
-    let mut text = String::new();
-    if file == Path::new("-") {
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.context("reading standard input")?;
-    } else {
-        text =
-            std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
-    }
-    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
 }

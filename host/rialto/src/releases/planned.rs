@@ -183,8 +183,12 @@ impl Releases {
     /// # Errors
     /// When the store cannot be read.
     pub fn plans(&self) -> Result<Vec<ShownPlan>, Refused> {
-        let stored = self.store.plans(LISTED_MAX).context("reading the plans")?;
-        let shown = stored.iter().map(|plan| self.shown_plan(plan, false));
+        let digests = self.store.plan_digests(LISTED_MAX);
+        let digests = digests.context("reading the plans")?;
+        // One text at a time: each may be long.
+        let shown = digests
+            .iter()
+            .map(|digest| self.shown_plan(&self.stored_plan(digest)?.0, false));
         shown.collect()
     }
 
@@ -338,13 +342,14 @@ impl Releases {
         let now = current.map_or(0, |(number, _)| *number);
         let activations = self.store.activations();
         let activations = activations.context("reading the activations")?;
-        // One that became current by a rollback took another one back: that one comes back by a plan alone.
-        let mut done = activations
-            .iter()
-            .filter(|one| one.done && one.release == now);
-        match (done.next(), done.next()) {
-            (Some(only), None) if only.before == number => Ok(()),
-            _ => Err(needed),
+        let mut newest = activations.iter().rev();
+        let last = newest.find(|one| one.done && one.release == now);
+        // A later one was taken back by a rollback: it comes back by a plan alone.
+        let is_just_before = last.is_some_and(|last| last.before == number);
+        if is_just_before && number < now {
+            Ok(())
+        } else {
+            Err(needed)
         }
     }
 

@@ -111,7 +111,7 @@ fn bound(component: &Path, step: &str) -> anyhow::Result<Option<Value>> {
 }
 
 /// JSON from a file or from standard input.
-fn read(file: &Path) -> anyhow::Result<Value> {
+pub(in crate::cli) fn read(file: &Path) -> anyhow::Result<Value> {
     let mut text = String::new();
     if file == Path::new("-") {
         let read = std::io::stdin().read_to_string(&mut text);
