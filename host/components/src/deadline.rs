@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use wasmtime::{StoreContextMut, Trap, UpdateDeadline};
 
 use crate::config::EPOCH_TICK_MS;
+use crate::failures::FailureKind;
 use crate::guest::Guest;
 
 /// The first look at a call is after this many epochs, the one that has begun included.
@@ -55,9 +56,12 @@ impl Deadline {
 /// Look at a running call: it goes on until its time may be over.
 ///
 /// # Errors
-/// [`Trap::Interrupt`] when it is over.
+/// [`Trap::Interrupt`] when it is over; another trap if a drill wants one.
 pub(crate) fn look(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<UpdateDeadline> {
     let guest = store.data_mut();
+    if guest.drilled == Some(FailureKind::Trap) {
+        return Err(Trap::UnreachableCodeReached.into());
+    }
     let turn = guest.active.as_ref().map(|active| &active.turn);
     let clients = turn.and_then(|turn| turn.left_us());
     let left = guest.deadline.left(thread_time());

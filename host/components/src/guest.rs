@@ -6,12 +6,13 @@ use rialto_audit::Actor;
 use rialto_engine::{Name, Turn};
 use rialto_keys::Keys;
 use rialto_signatures::Signers;
-use wasmtime::ResourceLimiter;
+use wasmtime::{DEFAULT_INSTANCE_LIMIT, ResourceLimiter};
 
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
 use crate::denials::Denials;
+use crate::failures::FailureKind;
 use crate::release::Release;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
@@ -116,6 +117,8 @@ pub struct Guest {
     pub(crate) last_error: Option<String>,
     /// The branches that it has marked in this call.
     pub(crate) branches: Vec<String>,
+    /// The failure that a drill has it run into.
+    pub(crate) drilled: Option<FailureKind>,
     pub(crate) wasi: Option<Box<Wasi>>,
 }
 
@@ -131,6 +134,7 @@ impl Guest {
             memory_bytes: 0,
             last_error: None,
             branches: Vec::new(),
+            drilled: None,
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }
     }
@@ -166,14 +170,24 @@ fn outside_of_a_turn(identity: &Identity) -> wasmtime::Error {
 }
 
 impl ResourceLimiter for Guest {
+    fn instances(&self) -> usize {
+        match self.drilled {
+            Some(FailureKind::Missing) => 0,
+            _ => DEFAULT_INSTANCE_LIMIT,
+        }
+    }
+
     fn memory_growing(
         &mut self,
         _current: usize,
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if desired > self.identity.memory_bytes_max {
-            let may_have = self.identity.memory_bytes_max;
+        let may_have = match self.drilled {
+            Some(FailureKind::Memory) => 0,
+            _ => self.identity.memory_bytes_max,
+        };
+        if desired > may_have {
             return Err(Overrun::Memory { desired, may_have }.into());
         }
         self.memory_bytes = desired;

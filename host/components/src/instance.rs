@@ -21,6 +21,7 @@ use wasmtime::{Engine, Store, Trap};
 use wasmtime_wasi::I32Exit;
 
 use crate::deadline::{self, Deadline, FIRST_LOOK_EPOCHS};
+use crate::failures::FailureKind;
 use crate::guest::{Guest, Identity};
 use crate::release::Member;
 use crate::spec::{Isolation, Role};
@@ -235,21 +236,27 @@ impl Member {
     /// # Errors
     /// When the pools are exhausted, or the component traps while it starts.
     pub fn instantiate(&self, identity: &Arc<Identity>) -> wasmtime::Result<Instance> {
-        self.instantiate_for(identity, Seed::default())
+        self.instantiate_for(identity, Seed::default(), None)
     }
 
-    /// A fresh instance. If it is a rule that imports randomness, this seed decides it.
+    /// A fresh instance. If it is a rule that imports randomness, this seed decides it. In a drill, it runs into a
+    /// failure of this kind.
     pub(crate) fn instantiate_for(
         &self,
         identity: &Arc<Identity>,
         seed: Seed,
+        drilled: Option<FailureKind>,
     ) -> wasmtime::Result<Instance> {
         let source = match self.role {
             Role::Context => Source::Turn,
             Role::Rule => Source::Input(seed),
         };
-        let mut store = new_store(&self.engine, identity, self.wasi.then_some(source));
+        let source = self.wasi.then_some(source);
+        let mut store = new_store(&self.engine, identity, source, drilled);
         self.arm(&mut store)?;
+        if let Some(kind) = drilled {
+            kind.drill(&mut store)?;
+        }
         let instance = self.pre.instantiate(&mut store)?;
         Ok(Instance {
             store,
@@ -350,8 +357,15 @@ impl Member {
     }
 }
 
-fn new_store(engine: &Engine, identity: &Arc<Identity>, wasi: Option<Source>) -> Store<Guest> {
+fn new_store(
+    engine: &Engine,
+    identity: &Arc<Identity>,
+    wasi: Option<Source>,
+    drilled: Option<FailureKind>,
+) -> Store<Guest> {
     let mut store = Store::new(engine, Guest::new(identity.clone(), wasi));
+    store.data_mut().drilled = drilled;
+    // It asks for the limits of instances now.
     store.limiter(|guest| guest);
     store.epoch_deadline_callback(deadline::look);
     store.set_hostcall_fuel(HOSTCALL_BYTES_MAX);

@@ -19,7 +19,9 @@ mod deadline;
 pub mod denials;
 pub mod described;
 pub mod digest;
+mod drills;
 pub mod external_calls;
+pub mod failures;
 pub mod guest;
 pub mod headers;
 pub mod http;
@@ -29,6 +31,7 @@ pub mod link;
 pub mod names;
 mod prepare;
 pub mod problem;
+pub mod quarantine;
 pub mod release;
 pub mod rules;
 pub mod runtime;
@@ -44,11 +47,13 @@ pub mod wiring;
 pub use activation::{Activation, ComponentPrivileges, Privilege};
 pub use described::{ComponentConfiguration, ConfigurationDescription, NeededSecret};
 pub use digest::Digest;
+pub use drills::{Drilled, DrilledFailure};
+pub use failures::{Failings, FailureKind};
 pub use release::{Member, Release};
 pub use runtime::Runtime;
 pub use spec::{
     CanarySpec, CanaryTerms, ComponentSpec, Effective, Failing, Grants, Isolation, Limits,
-    ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
+    QuarantineTerms, ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
 pub use stored::StoredVerdict;
 pub use surfaces::RULE_SURFACES;

@@ -24,6 +24,7 @@ use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
 use crate::link;
 use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
+use crate::quarantine::QuarantineKey;
 use crate::release::{
     BoundCanary, BoundRule, BoundShadow, Export, Handlers, Member, Release, RuleDescription,
 };
@@ -68,7 +69,19 @@ impl Runtime {
         let mut steps: HashMap<Name, Vec<BoundRule>> = HashMap::default();
         for (at, step) in spec.steps.iter().enumerate() {
             match bind(spec, at, &members, &by_name) {
-                Ok(bound) => steps.entry(step.step.clone()).or_default().push(bound),
+                Ok(mut bound) => {
+                    bound.quarantine = step.quarantine.map(|terms| {
+                        let member = &members[bound.member];
+                        let key = QuarantineKey {
+                            step: step.step.clone(),
+                            rule: member.identity.name.clone(),
+                            digest: member.digest,
+                            settings: bound.settings_digest,
+                        };
+                        self.quarantines.watch(key, terms)
+                    });
+                    steps.entry(step.step.clone()).or_default().push(bound);
+                }
                 Err(found) => problems.extend(found),
             }
         }
@@ -596,6 +609,7 @@ impl<'a> Binding<'a> {
             settings_digest: Digest::of(self.settings.as_bytes()),
             failing: step.failing,
             failure_code: step.failure_code.clone(),
+            quarantine: None,
             effective: step.effective,
             shadow: None,
             canary: None,

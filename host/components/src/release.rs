@@ -11,10 +11,12 @@ use wasmtime::component::{ComponentExportIndex, InstancePre};
 use crate::canaries::Canaries;
 use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
+use crate::failures::Failings;
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
 use crate::introspect::Shape;
-use crate::spec::{CanaryTerms, Effective, Failing, Isolation, Limits, Role};
+use crate::quarantine::BoundQuarantine;
+use crate::spec::{CanaryTerms, Effective, Isolation, Limits, Role};
 use crate::suspensions::Suspensions;
 use crate::wiring::Wiring;
 
@@ -142,9 +144,11 @@ pub struct BoundRule {
     /// The digest of the step's settings.
     pub settings_digest: Digest,
     /// What its failure means.
-    pub failing: Failing,
+    pub failing: Failings,
     /// The code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// Its quarantine, if it is ever in one.
+    pub quarantine: Option<BoundQuarantine>,
     /// When the rule is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.

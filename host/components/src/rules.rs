@@ -7,8 +7,9 @@
 //! | What happens | Outcome |
 //! | --- | --- |
 //! | the rule allows or refuses | that verdict |
-//! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says: refuse, allow, or allow and flag |
+//! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says of this kind of failure: refuse, allow, or allow and flag |
 //! | the clock stops the rule, or the host has no instance for it | no verdict; the turn fails and is retried |
+//! | the rule is in [quarantine](crate::quarantine) | it is not asked; what the release says of its last kind of failure |
 //!
 //! A rule that is not effective at the turn's instant, or is suspended then, is not asked. It allows, and leaves no
 //! receipt; the history has that it was suspended.
@@ -16,7 +17,7 @@
 //! A canary is asked in the place of its rule about some requests. If it fails, the rule is asked: no request is refused
 //! because of a canary's failure.
 //!
-//! The last row is different because a verdict must be reproducible: the same bytes on the same input must
+//! The second last row is different because a verdict must be reproducible: the same bytes on the same input must
 //! give the same verdict.
 
 use std::sync::Arc;
@@ -28,8 +29,10 @@ use wasmtime::Trap;
 use wasmtime::component::Val;
 
 use crate::digest::Digest;
+use crate::failures::FailureKind;
 use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
+use crate::quarantine::{Admission, Asking, QUARANTINED};
 use crate::release::{BoundRule, Member, Release};
 use crate::spec::Failing;
 use crate::values::Json;
@@ -70,6 +73,9 @@ pub enum Outcome {
         reason: String,
         /// What the failure means, by the release.
         means: Failing,
+        /// The kind of failure; none in receipts of older hosts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<FailureKind>,
     },
 }
 
@@ -132,6 +138,9 @@ pub struct Receipt {
     /// In whose place it decided, if it is a canary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<CanaryOf>,
+    /// Whether the rule was in quarantine, and was not asked: the verdict is what its failure means.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
 }
 
 /// Of a receipt of a canary: in whose place it was asked.
@@ -162,11 +171,11 @@ pub struct InForce {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoVerdict {
     /// The rule failed, and will again on the same input.
-    #[error("{0}")]
-    Failed(String),
+    #[error("{1}")]
+    Failed(FailureKind, String),
     /// The clock stopped it, or the host could not run it. This says nothing about the input.
-    #[error("{0}")]
-    Prevented(String),
+    #[error("{1}")]
+    Prevented(FailureKind, String),
 }
 
 /// The outcome of one rule, and what it used.
@@ -223,7 +232,8 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
                 bound: &canary.bound,
                 canary: Some(&member.identity.name),
             };
-            let outcome = judged(active, &release, &asked, (subject, &input_json), params)?;
+            let input = (&**subject, &*input_json);
+            let outcome = judged(active, &release, &asked, input, params, None)?;
             match &outcome {
                 Outcome::Failed { reason, .. } => release.canaries.failed(canary, reason),
                 decided => {
@@ -240,7 +250,7 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             bound,
             canary: None,
         };
-        let outcome = judged(active, &release, &asked, (subject, &input_json), params)?;
+        let outcome = admitted(active, &release, &asked, (subject, &input_json), params)?;
         if let Some(refusal) = verdict(&outcome, bound) {
             return Ok(refusal);
         }
@@ -258,10 +268,39 @@ struct Asked<'a> {
 }
 
 /// What a verdict took.
+#[derive(Default)]
 struct Used {
     fuel: u64,
     took_us: u64,
     branches: Vec<String>,
+    /// Nothing: the rule was in quarantine.
+    quarantined: bool,
+}
+
+/// Ask one rule unless it is in quarantine, and keep a receipt of its outcome in both cases.
+fn admitted(
+    active: &mut Active,
+    release: &Release,
+    asked: &Asked<'_>,
+    input: (&str, &serde_json::value::RawValue),
+    params: &[Val],
+) -> wasmtime::Result<Outcome> {
+    let now = active.turn.now().0;
+    let asking = match asked.bound.quarantine.as_ref().map(|one| one.admit(now)) {
+        None => None,
+        Some(Admission::Asked(asking)) => Some(asking),
+        Some(Admission::Held(quarantine)) => {
+            let outcome = asked.bound.failed(quarantine.kind, quarantine.why());
+            let member = &release.members[asked.bound.member];
+            let used = Used {
+                quarantined: true,
+                ..Used::default()
+            };
+            keep_receipt(active, asked, member, input, &outcome, used)?;
+            return Ok(outcome);
+        }
+    };
+    judged(active, release, asked, input, params, asking)
 }
 
 /// Ask one rule, and keep a receipt of its outcome.
@@ -271,38 +310,40 @@ fn judged(
     asked: &Asked<'_>,
     (subject, input): (&str, &serde_json::value::RawValue),
     params: &[Val],
+    asking: Option<Asking<'_>>,
 ) -> wasmtime::Result<Outcome> {
     let bound = asked.bound;
     let member = &release.members[bound.member];
     let started_us = active.turn.monotonic_us();
     let judgement = member.judge(&bound.identity, bound.export, params);
     let took_us = active.turn.monotonic_us().saturating_sub(started_us);
-    let outcome = match judgement.outcome {
-        Ok(outcome) => outcome,
-        Err(NoVerdict::Failed(reason)) => {
-            let step = asked.step;
-            tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
-            Outcome::Failed {
-                reason,
-                means: bound.failing,
+    if let Some(asking) = asking {
+        let now = active.turn.now().0;
+        match &judgement.outcome {
+            Ok(_) => asking.succeeded(now),
+            Err(NoVerdict::Failed(kind, reason) | NoVerdict::Prevented(kind, reason)) => {
+                asking.failed(*kind, reason, now);
             }
         }
+    }
+    let outcome = match bound.outcome(judgement.outcome) {
+        Ok(outcome) => outcome,
         // The clock is no reason that can be had again, so there is no receipt. The rule decides.
-        Err(NoVerdict::Prevented(reason)) if asked.canary.is_some() => {
-            return Ok(Outcome::Failed {
-                reason,
-                means: bound.failing,
-            });
-        }
-        Err(NoVerdict::Prevented(reason)) => {
+        Err((kind, reason)) if asked.canary.is_some() => return Ok(bound.failed(kind, reason)),
+        Err((_, reason)) => {
             let component = member.identity.name.clone();
             return Err(CallFailed { component, reason }.into());
         }
     };
+    if let Outcome::Failed { reason, .. } = &outcome {
+        let step = asked.step;
+        tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
+    }
     let used = Used {
         fuel: judgement.fuel,
         took_us,
         branches: judgement.branches,
+        quarantined: false,
     };
     keep_receipt(active, asked, member, (subject, input), &outcome, used)?;
     Ok(outcome)
@@ -310,19 +351,7 @@ fn judged(
 
 /// The refusal that an outcome means; none if the request may continue.
 fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
-    match outcome {
-        Outcome::Allow => None,
-        Outcome::Refuse { violations } => Some(refuse(violations)),
-        Outcome::Failed { means, .. } => (*means == Failing::Refuse).then(|| {
-            refuse(&[Violation {
-                code: bound.failure_code.to_string(),
-                message: format!(
-                    "the scheme rule {} could not be evaluated",
-                    bound.identity.name
-                ),
-            }])
-        }),
-    }
+    bound.refusal(outcome).map(|violations| refuse(&violations))
 }
 
 fn keep_receipt(
@@ -337,6 +366,7 @@ fn keep_receipt(
         fuel,
         took_us,
         branches,
+        quarantined,
     } = used;
     let (step, bound) = (asked.step, asked.bound);
     // The failure of a canary decides nothing: the rule in whose place it was asked does.
@@ -370,13 +400,19 @@ fn keep_receipt(
             rule: rule.clone(),
             is_void,
         }),
+        quarantined,
     };
     let body = serde_json::to_string(&receipt)?;
     active.turn.receipt(subject, body)?;
+    let verdict = if quarantined {
+        format!("{QUARANTINED}, {}", outcome.short())
+    } else {
+        outcome.short()
+    };
     active.turn.note(Step::Judged {
         step: step.clone(),
         rule: member.identity.name.clone(),
-        verdict: outcome.short(),
+        verdict,
         took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
     })?;
     Ok(())
@@ -400,13 +436,24 @@ impl Member {
     /// Ask a rule in a fresh instance, outside of any turn. The same bytes, settings and input give the same
     /// outcome and the same fuel.
     pub fn judge(&self, identity: &Arc<Identity>, export: usize, params: &[Val]) -> Judgement {
+        self.judge_drilled(identity, export, params, None)
+    }
+
+    /// The same, and in a drill the rule runs into a failure of this kind.
+    pub(crate) fn judge_drilled(
+        &self,
+        identity: &Arc<Identity>,
+        export: usize,
+        params: &[Val],
+        drilled: Option<FailureKind>,
+    ) -> Judgement {
         let limit = self.limits.fuel.unwrap_or_default();
         let seed = if self.wasi {
             seed(params)
         } else {
             Seed::default()
         };
-        let mut instance = match self.instantiate_for(identity, seed) {
+        let mut instance = match self.instantiate_for(identity, seed, drilled) {
             Ok(instance) => instance,
             Err(error) => {
                 let outcome = Err(self.no_verdict(&error, Stage::Starting));
@@ -421,8 +468,13 @@ impl Member {
         let mut results = [Val::Bool(false)];
         let called = instance.call(|i| self.invoke(i, export, params, &mut results));
         let fuel = limit.saturating_sub(instance.store.get_fuel().unwrap_or_default());
+        if drilled == Some(FailureKind::Verdict) {
+            results[0] = refuse(&[]);
+        }
         let outcome = match called {
-            Ok(()) => self.read_verdict(&results[0]).map_err(NoVerdict::Failed),
+            Ok(()) => self
+                .read_verdict(&results[0])
+                .map_err(|reason| NoVerdict::Failed(FailureKind::Verdict, reason)),
             Err(error) => Err(self.no_verdict(&error, Stage::Running)),
         };
         Judgement {
@@ -435,18 +487,17 @@ impl Member {
 
     /// Whether the rule failed, or the host prevented it.
     fn no_verdict(&self, error: &wasmtime::Error, stage: Stage) -> NoVerdict {
-        let by_rule = match error.downcast_ref::<Trap>() {
-            Some(Trap::Interrupt) => false,
-            Some(_) => true,
+        let reason = self.explain(error).reason;
+        let overran = error.downcast_ref::<Overrun>().is_some();
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::Interrupt) => NoVerdict::Prevented(FailureKind::Slow, reason),
+            Some(Trap::OutOfFuel) => NoVerdict::Failed(FailureKind::Fuel, reason),
+            Some(_) => NoVerdict::Failed(FailureKind::Trap, reason),
+            None if overran => NoVerdict::Failed(FailureKind::Memory, reason),
             // An error while the rule runs is the rule's. An instance could not be made either because of
             // the rule's own limits, or because the pools are full.
-            None => stage == Stage::Running || error.downcast_ref::<Overrun>().is_some(),
-        };
-        let reason = self.explain(error).reason;
-        if by_rule {
-            NoVerdict::Failed(reason)
-        } else {
-            NoVerdict::Prevented(reason)
+            None if stage == Stage::Running => NoVerdict::Failed(FailureKind::Trap, reason),
+            None => NoVerdict::Prevented(FailureKind::Missing, reason),
         }
     }
 

@@ -29,6 +29,7 @@ use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
+use crate::quarantine::Quarantines;
 use crate::release::{Member, Release};
 use crate::surfaces::auditing;
 use crate::suspensions::Suspensions;
@@ -84,6 +85,7 @@ pub struct Runtime {
     pub(crate) denials: Arc<dyn Denials>,
     pub(crate) suspensions: Arc<Suspensions>,
     pub(crate) canaries: Arc<dyn Canaries>,
+    pub(crate) quarantines: Arc<Quarantines>,
     current: ArcSwapOption<Release>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -111,6 +113,7 @@ impl Runtime {
             denials: denials::none(),
             suspensions: Arc::default(),
             canaries: Arc::new(NoCanaries),
+            quarantines: Arc::default(),
             current: ArcSwapOption::empty(),
             ticking,
             stopping: Arc::default(),
@@ -190,6 +193,12 @@ impl Runtime {
     #[must_use]
     pub fn suspensions(&self) -> &Suspensions {
         &self.suspensions
+    }
+
+    /// The rules in quarantine, of all releases of this runtime.
+    #[must_use]
+    pub fn quarantines(&self) -> &Arc<Quarantines> {
+        &self.quarantines
     }
 
     /// The release on which new turns run.

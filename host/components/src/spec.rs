@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rialto_engine::Name;
 
 use crate::digest::Digest;
+use crate::failures::Failings;
 use crate::problem::Bound;
 
 /// What a component is for.
@@ -92,6 +93,17 @@ pub enum Failing {
     AllowAndFlag,
 }
 
+/// When a rule that fails in a row is in quarantine, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuarantineTerms {
+    /// After so many failures in a row; at least one.
+    pub failures: u32,
+    /// The first pause, in milliseconds.
+    pub pause_ms: u64,
+    /// The longest pause.
+    pub longest_ms: u64,
+}
+
 /// When a rule at a step is asked, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effective {
@@ -119,9 +131,11 @@ pub struct StepSpec {
     /// The rule's settings at this step, a JSON object.
     pub settings: Arc<str>,
     /// What its failure means.
-    pub failing: Failing,
+    pub failing: Failings,
     /// The error code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// When it is in quarantine, if it ever is.
+    pub quarantine: Option<QuarantineTerms>,
     /// When it is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.

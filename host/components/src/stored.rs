@@ -5,7 +5,7 @@ use wasmtime::component::Val;
 
 use crate::arbitrary::{Choices, arbitrary};
 use crate::release::{BoundRule, Member, Release};
-use crate::rules::{Judgement, NoVerdict, Outcome};
+use crate::rules::{Judgement, Outcome};
 use crate::spec::Failing;
 use crate::values::{Json, TypeMismatch, decode};
 
@@ -64,7 +64,11 @@ impl Member {
         Ok(self.judge(&bound.identity, bound.export, &params))
     }
 
-    fn stored_input(&self, bound: &BoundRule, input: &Value) -> Result<Val, TypeMismatch> {
+    pub(crate) fn stored_input(
+        &self,
+        bound: &BoundRule,
+        input: &Value,
+    ) -> Result<Val, TypeMismatch> {
         let types = &self.exports[bound.export].params;
         decode(types.get(1).ok_or_else(no_input)?, input)
     }
@@ -123,14 +127,7 @@ impl Release {
                 params[1] = member.stored_input(bound, input)?;
             }
             let judged = member.judge(&bound.identity, bound.export, &params);
-            let outcome = match judged.outcome {
-                Ok(outcome) => Ok(outcome),
-                Err(NoVerdict::Failed(reason)) => Ok(Outcome::Failed {
-                    reason,
-                    means: bound.failing,
-                }),
-                Err(NoVerdict::Prevented(reason)) => Err(reason),
-            };
+            let outcome = bound.outcome(judged.outcome).map_err(|(_, reason)| reason);
             let verdict = StoredVerdict {
                 bound,
                 member,

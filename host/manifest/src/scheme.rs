@@ -20,10 +20,12 @@ use crate::values::{
 };
 
 pub mod component;
+mod failures;
 
 pub use component::{
     Context, ContextGrants, ContextLimits, Isolation, Rule, RuleGrants, RuleLimits, RuleSurface,
 };
+pub use failures::{FailureTable, FailureWord, FailureWords, OnFailure, Quarantine};
 
 /// The scheme's document.
 pub const FILE_NAME: &str = "scheme.toml";
@@ -300,9 +302,12 @@ pub struct Binding {
     /// The rule's settings at this step. The rule's own schema says which there are.
     #[serde(default)]
     pub settings: Map<String, Json>,
-    /// The effect of the rule's failure: when it traps, or exceeds a limit.
+    /// The effect of the rule's failure: a word for all kinds of failure, or a table with a word for each kind.
     #[serde(default)]
     pub on_failure: OnFailure,
+    /// When a rule that fails again and again is not asked for a while. Without it, it is always asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
     /// The error code of a refusal by the rule's failure.
     #[serde(default = "default_failure_code")]
     pub failure_code: ErrorCode,
@@ -465,19 +470,6 @@ fn default_failure_code() -> ErrorCode {
     "2001"
         .parse()
         .expect("`2001` has four digits, the first not zero")
-}
-
-/// The effect of a rule's failure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    /// The request is refused.
-    #[default]
-    Refuse,
-    /// The request goes on as if the rule had allowed it.
-    Allow,
-    /// As `allow`, and the receipt is marked for the operator.
-    AllowAndFlag,
 }
 
 /// A participant that exists from the beginning.

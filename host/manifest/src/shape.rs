@@ -58,8 +58,20 @@ impl<'a> Walk<'a> {
             .unwrap_or(schema)
     }
 
+    /// The alternative of a shape that a value is meant to have: a table for a table, and the first one for all else.
+    fn chosen(&self, shape: &'a Json, value: &Value) -> &'a Json {
+        let alternatives = shape["anyOf"].as_array().map_or(&[][..], Vec::as_slice);
+        let mut alternatives = alternatives.iter().map(|one| self.resolve(one));
+        let first = alternatives.clone().next().unwrap_or(shape);
+        let table = alternatives.find(|one| one["type"] == "object");
+        match value {
+            Value::Table(_) => table.unwrap_or(first),
+            _ => first,
+        }
+    }
+
     fn node(&mut self, node: &Node, schema: &'a Json, path: &str) -> Json {
-        let shape = self.resolve(schema);
+        let shape = self.chosen(self.resolve(schema), &node.value);
         self.shaped.spans.insert(path.to_owned(), node.span.clone());
         let expected = shape["type"].as_str().unwrap_or("");
         match (&node.value, expected) {
@@ -256,7 +268,7 @@ impl<'a> Walk<'a> {
     }
 
     fn example(&self, shape: &'a Json) -> Json {
-        let shape = self.resolve(shape);
+        let shape = self.chosen(self.resolve(shape), &Value::Unusable);
         if let Some(choice) = allowed(shape).first() {
             return Json::from(*choice);
         }

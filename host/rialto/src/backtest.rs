@@ -174,9 +174,9 @@ impl Batch {
                 figures.unreadable += 1;
                 continue;
             };
-            // They decided nothing: one in a shadow, and a canary that failed.
+            // They are no decisions of a rule: one in a shadow, a canary that failed, and one of a rule in quarantine.
             let is_void = receipt.canary.as_ref().is_some_and(|canary| canary.is_void);
-            if receipt.shadow.is_some() || is_void {
+            if receipt.shadow.is_some() || is_void || receipt.quarantined {
                 continue;
             }
             let key = (

@@ -22,7 +22,7 @@ use hdrhistogram::Histogram;
 use parking_lot::Mutex;
 use rialto_components::canaries::Canaries;
 use rialto_components::release::{BoundCanary, BoundRule};
-use rialto_components::rules::{NoVerdict, Outcome, Receipt};
+use rialto_components::rules::{Outcome, Receipt};
 use rialto_components::{CanaryTerms, Digest, Release};
 use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_manifest::ComponentKind;
@@ -246,13 +246,8 @@ impl HostCanaries {
         let Ok(judged) = member.judge_stored(bound, &filed.subject, filed.input.get()) else {
             return;
         };
-        let outcome = match judged.outcome {
-            Ok(outcome) => outcome,
-            Err(NoVerdict::Failed(reason)) => Outcome::Failed {
-                reason,
-                means: bound.failing,
-            },
-            Err(NoVerdict::Prevented(_)) => return,
+        let Ok(outcome) = bound.outcome(judged.outcome) else {
+            return;
         };
         // By one name: which of both refuses makes no difference.
         let decision = |outcome: &Outcome| Decision::of(std::iter::once(("", outcome)));

@@ -115,6 +115,9 @@ struct Counted {
     /// Of a candidate in a shadow, which decided nothing.
     #[serde(default)]
     shadow: Option<IgnoredAny>,
+    /// Of a rule in quarantine, which was not asked.
+    #[serde(default)]
+    quarantined: bool,
 }
 
 /// A version of a rule at a step: the step, the rule's name, and the digest.
@@ -204,7 +207,7 @@ fn declared(schema: &str) -> Vec<String> {
     labels.map(str::to_owned).collect()
 }
 
-/// Add a receipt. None if it cannot be read, false if it decided nothing.
+/// Add a receipt. None if it cannot be read, false if it is no decision of a rule.
 fn add(
     all: &mut BTreeMap<Key, RuleCoverage>,
     receipt: Receipt,
@@ -217,7 +220,7 @@ fn add(
     };
     let body = opened.is_readable.then_some(&opened.receipt.body)?;
     let counted: Counted = serde_json::from_str(body).ok()?;
-    if counted.shadow.is_some() {
+    if counted.shadow.is_some() || counted.quarantined {
         return Some(false);
     }
     let key = (counted.step, counted.rule, counted.digest);

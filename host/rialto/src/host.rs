@@ -53,6 +53,7 @@ use crate::ops;
 use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
 use crate::personal_data::HostPeople;
+use crate::quarantines::QuarantineCollector;
 use crate::releases::Releases;
 use crate::shadow::Shadows;
 use crate::sign_in::SignIn;
@@ -262,6 +263,8 @@ impl Host {
             disk: disk.clone(),
             clock: clock.clone(),
         }));
+        let quarantines = QuarantineCollector(runtime.quarantines().clone());
+        metrics.add_collector(Box::new(quarantines));
         let telling = Arc::new(SignerNotifier::new(engine.clone(), runtime.clone()));
         metrics.add_collector(Box::new(SignersCollector(telling.clone())));
         let bodies = Bodies::new(operator);

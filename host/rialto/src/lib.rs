@@ -49,6 +49,7 @@ pub mod passkeys;
 pub mod personal_data;
 pub mod plan;
 pub mod plans;
+pub mod quarantines;
 pub mod releases;
 pub mod replay;
 pub mod revocations;

@@ -1,6 +1,6 @@
 //! Asks a rule again, with the bytes, the settings and the input of a receipt.
 
-use rialto_components::rules::{NoVerdict, Outcome, Receipt};
+use rialto_components::rules::Receipt;
 
 use crate::host::Shared;
 use crate::ops::{Kind, Problem, ReplayResult};
@@ -11,6 +11,12 @@ use crate::ops::{Kind, Problem, ReplayResult};
 /// When the release or its rule no longer exists, or the receipt was changed.
 pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem> {
     let gone = |what: String| Problem::new(Kind::NotReplayable, what);
+    if receipt.quarantined {
+        let rule = &receipt.rule;
+        return Err(gone(format!(
+            "the rule {rule} was in quarantine, and was not asked: there is no verdict that it could give again"
+        )));
+    }
     let current = shared.runtime.current();
     let release = match current.filter(|current| current.number == receipt.release) {
         Some(current) => current,
@@ -36,19 +42,12 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem
     let judgement = member
         .judge_stored(bound, &receipt.subject, receipt.input.get())
         .map_err(|misfit| gone(format!("the stored input does not fit the rule: {misfit}")))?;
-    let verdict = match judgement.outcome {
-        Ok(outcome) => outcome,
-        Err(NoVerdict::Failed(reason)) => Outcome::Failed {
-            reason,
-            means: bound.failing,
-        },
-        Err(NoVerdict::Prevented(reason)) => {
-            let detail = format!("the rule could not be asked: {reason}; try again");
-            return Err(Problem::new(Kind::NotNow, detail));
-        }
-    };
+    let verdict = bound.outcome(judgement.outcome).map_err(|(_, reason)| {
+        let detail = format!("the rule could not be asked: {reason}; try again");
+        Problem::new(Kind::NotNow, detail)
+    })?;
     Ok(ReplayResult {
-        same: verdict == receipt.verdict && judgement.fuel == receipt.fuel,
+        same: verdict.is_same(&receipt.verdict) && judgement.fuel == receipt.fuel,
         verdict: verdict.short(),
         fuel: judgement.fuel,
     })

@@ -19,7 +19,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_components::release::{BoundRule, BoundShadow};
-use rialto_components::rules::{self, InForce, NoVerdict, Outcome};
+use rialto_components::rules::{self, InForce, Outcome};
 use rialto_components::{Digest, Release, Runtime};
 use rialto_engine::store::Receipt;
 use rialto_engine::{Clock, Engine, ReceiptObserver, fatal};
@@ -29,6 +29,7 @@ use crate::audit::Audit;
 use crate::backtest::facets::Facets;
 use crate::backtest::figures::{Decision, Example, Figures, Request};
 use crate::canaries::{self, HostCanaries};
+use crate::quarantines;
 use crate::shares;
 
 use budget::Budget;
@@ -125,7 +126,7 @@ impl Shadows {
     }
 
     /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`]. It also writes down
-    /// which canaries were held back. Only the first call has an effect.
+    /// which canaries were held back, and which quarantines have begun and ended. Only the first call has an effect.
     ///
     /// # Errors
     /// When there is no thread.
@@ -155,14 +156,20 @@ impl Shadows {
     fn follow(&self, engine: &Engine, audit: &Audit, receipts: &Receiver<Receipt>) {
         // At the usual priority: it takes locks that payments take too. What bounds it is each candidate's share.
         while !self.ends.load(Ordering::Relaxed) {
-            self.canaries.write_down(audit);
+            self.write_down(audit);
             match receipts.recv_timeout(LOOK) {
                 Ok(receipt) => self.judge(engine, &receipt),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.write_down(audit);
+    }
+
+    /// Write down which canaries were held back, and which quarantines have begun and ended.
+    fn write_down(&self, audit: &Audit) {
         self.canaries.write_down(audit);
+        quarantines::write_down(self.runtime.quarantines(), audit);
     }
 
     /// What the candidates of the current release have judged so far.
@@ -218,7 +225,7 @@ impl Shadows {
             self.encrypted.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        if filed.shadow.is_some() {
+        if filed.shadow.is_some() || filed.quarantined {
             return;
         }
         if filed.canary.is_some() {
@@ -420,14 +427,11 @@ fn verdict(release: &Release, shadow: &BoundShadow, filed: &rules::Receipt) -> V
     let judged = member.judge_stored(&shadow.bound, &filed.subject, filed.input.get());
     let judged = match judged {
         Err(misfit) => Err(Unjudged::Misfit(misfit.to_string())),
-        Ok(judged) => match judged.outcome {
-            Ok(outcome) => Ok((outcome, judged.fuel)),
-            Err(NoVerdict::Failed(reason)) => {
-                let means = shadow.bound.failing;
-                Ok((Outcome::Failed { reason, means }, judged.fuel))
-            }
-            Err(NoVerdict::Prevented(reason)) => Err(Unjudged::Prevented(reason)),
-        },
+        Ok(judged) => {
+            let outcome = shadow.bound.outcome(judged.outcome);
+            let outcome = outcome.map_err(|(_, reason)| Unjudged::Prevented(reason));
+            outcome.map(|outcome| (outcome, judged.fuel))
+        }
     };
     Verdict { facets, judged }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use rialto_components::{
-    CanarySpec, CanaryTerms, ComponentSpec, Digest, Effective, Failing, Grants, Isolation, Limits,
-    ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
+    CanarySpec, CanaryTerms, ComponentSpec, Digest, Effective, Failing, Failings, Grants,
+    Isolation, Limits, QuarantineTerms, ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
 use rialto_manifest::operator::Surface;
-use rialto_manifest::scheme::{self, OnFailure, Scheme, SchemeDocument};
+use rialto_manifest::scheme::{self, FailureWord, OnFailure, Scheme, SchemeDocument};
 use rialto_manifest::{ComponentKind, Diagnostics};
 
 /// Why a stored scheme cannot become a release.
@@ -66,12 +66,13 @@ pub fn release(
             step: step.shared(),
             rule: binding.rule.shared(),
             settings: binding.settings_json().into(),
-            failing: match binding.on_failure {
-                OnFailure::Refuse => Failing::Refuse,
-                OnFailure::Allow => Failing::Allow,
-                OnFailure::AllowAndFlag => Failing::AllowAndFlag,
-            },
+            failing: failings(binding.on_failure),
             failure_code: binding.failure_code.as_str().into(),
+            quarantine: binding.quarantine.map(|terms| QuarantineTerms {
+                failures: terms.failures,
+                pause_ms: terms.pause.millis(),
+                longest_ms: terms.longest.millis(),
+            }),
             effective: Effective {
                 from: binding.effective_from.map(|at| at.millis()),
                 until: binding.effective_until.map(|at| at.millis()),
@@ -151,6 +152,23 @@ fn context(scheme: &Scheme, name: &str, digest: Digest, bytes: Arc<[u8]>) -> Opt
             .into(),
         listener: context.listener.as_ref().map(|l| l.shared()),
     })
+}
+
+/// What each kind of failure of a rule means.
+fn failings(on_failure: OnFailure) -> Failings {
+    let failing = |word| match word {
+        FailureWord::Refuse => Failing::Refuse,
+        FailureWord::Allow => Failing::Allow,
+        FailureWord::AllowAndFlag => Failing::AllowAndFlag,
+    };
+    let words = on_failure.words();
+    Failings {
+        trap: failing(words.trap),
+        fuel: failing(words.fuel),
+        memory: failing(words.memory),
+        verdict: failing(words.verdict),
+        otherwise: failing(words.otherwise),
+    }
 }
 
 /// Which requests a canary decides about, and when it is held back.

@@ -11,7 +11,7 @@ use crate::world::{
     rule_of, wide, without_location,
 };
 use rialto_components::rules::{NoVerdict, Outcome};
-use rialto_components::{Failing, Limits};
+use rialto_components::{Failing, FailureKind, Limits};
 
 const RULE_PANIC: &str = "trapped: panicked: the rule traps, as it was told";
 const CONTEXT_PANIC: &str = "trapped: panicked: the context traps, as it was told";
@@ -41,6 +41,16 @@ const MISBEHAVIOURS: [(&str, &str); 9] = [
         "gave 17 violations, where 1 to 16 are allowed",
     ),
 ];
+
+/// The kind of failure that a misbehaviour is.
+fn kind_of(behaviour: &str) -> FailureKind {
+    match behaviour {
+        "trap" | "recurse" | "huge" => FailureKind::Trap,
+        "loop" => FailureKind::Fuel,
+        "eat-memory" => FailureKind::Memory,
+        _ => FailureKind::Verdict,
+    }
+}
 
 /// Limits for USD that allow everything from 0.01 to 50.
 const FIFTY: &str =
@@ -112,7 +122,12 @@ fn on_failure_means_what_it_says_for_every_misbehaviour() {
             // A refusal ends the asking; a failure that allows does not.
             assert_eq!(receipts.len(), if refused { 1 } else { 2 }, "{about}");
             let failed = &receipts[0];
-            let Outcome::Failed { reason: why, means } = &failed.verdict else {
+            let Outcome::Failed {
+                reason: why,
+                means,
+                kind,
+            } = &failed.verdict
+            else {
                 panic!("{about}: {:?}", failed.verdict)
             };
             assert_eq!(
@@ -120,6 +135,7 @@ fn on_failure_means_what_it_says_for_every_misbehaviour() {
                 (reason, failing),
                 "{about}"
             );
+            assert_eq!(*kind, Some(kind_of(behaviour)), "{about}");
             assert_eq!(failed.flagged, failing == Failing::AllowAndFlag, "{about}");
             assert_eq!(&*failed.rule, "hostile-rule");
             // The good rules of this and of the other step are asked as if nothing had been.
@@ -165,7 +181,7 @@ fn a_rule_without_a_free_instance_has_not_failed() {
     let held = ready.members[bound.member].instantiate(&bound.identity);
     let outcome = ready.ask(0).outcome;
     assert!(
-        matches!(outcome, Err(NoVerdict::Prevented(_))),
+        matches!(outcome, Err(NoVerdict::Prevented(FailureKind::Missing, _))),
         "{outcome:?}"
     );
     drop(held);

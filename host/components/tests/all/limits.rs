@@ -11,7 +11,7 @@ use crate::world::{
     Ready, World, asker, built, hostile, problems, release, rule_of, runtime, wide,
 };
 use rialto_components::rules::{NoVerdict, Outcome, Violation};
-use rialto_components::{ComponentSpec, Failing, Limits};
+use rialto_components::{ComponentSpec, Failing, FailureKind, Limits};
 
 /// The hostile rule under these limits, at the step for transfers with each behaviour.
 fn ready(limits: Limits, behaviours: &[&str]) -> Ready {
@@ -134,7 +134,10 @@ fn a_deadline_is_kept_neither_early_nor_much_too_late() {
         let verdict = ready.ask(0).outcome;
         let took = started.elapsed();
         let expected = format!("ran past its deadline of {deadline_ms} ms");
-        assert_eq!(verdict, Err(NoVerdict::Prevented(expected)));
+        assert_eq!(
+            verdict,
+            Err(NoVerdict::Prevented(FailureKind::Slow, expected))
+        );
         let deadline = Duration::from_millis(deadline_ms);
         assert!(took >= deadline, "{took:?} is before {deadline:?}");
         // The machine that runs tests is busy; what matters is that it ends at all, and soon.

@@ -5,6 +5,7 @@
 mod cache;
 mod containment;
 mod external_calls;
+mod failures;
 mod foreign;
 mod in_flight;
 mod keys;

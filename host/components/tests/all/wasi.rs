@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::world::{PREPARE, Ready, World, asker, at, built, problems, release, rule};
 use rialto_components::rules::{NoVerdict, Outcome};
 use rialto_components::wiring::Problem;
-use rialto_components::{ComponentSpec, Digest, Failing, ReleaseSpec};
+use rialto_components::{ComponentSpec, Digest, Failing, FailureKind, ReleaseSpec};
 
 const WAITS: &str = "`asker` called wasi:clocks/monotonic-clock.subscribe-duration, and nothing in a turn waits; what must happen later is a reminder (rialto:host/scheduling)";
 
@@ -62,9 +62,12 @@ fn a_rule_reads_the_epoch_and_bytes_of_its_input() {
 fn a_rule_that_would_wait_or_exits_fails_at_once() {
     let slept = Ready::new(&as_rule("sleep")).ask(0).outcome;
     let waits = WAITS.replace("asker", "wasi-guest");
-    assert_eq!(slept, Err(NoVerdict::Failed(waits)));
+    assert_eq!(slept, Err(NoVerdict::Failed(FailureKind::Trap, waits)));
     let ended = Ready::new(&as_rule("exit")).ask(0).outcome;
-    assert!(matches!(ended, Err(NoVerdict::Failed(_))), "{ended:?}");
+    assert!(
+        matches!(ended, Err(NoVerdict::Failed(FailureKind::Trap, _))),
+        "{ended:?}"
+    );
 }
 
 #[test]
@@ -113,7 +116,10 @@ fn a_panic_without_the_sdk_is_the_failures_reason() {
 #[test]
 fn a_panic_without_the_sdk_is_in_the_receipt() {
     let panicked = Ready::new(&as_rule("panic")).ask(0).outcome;
-    assert_eq!(panicked, Err(NoVerdict::Failed(PANIC.to_owned())));
+    assert_eq!(
+        panicked,
+        Err(NoVerdict::Failed(FailureKind::Trap, PANIC.to_owned()))
+    );
 }
 
 /// What a problem of the asker says.

@@ -7,7 +7,7 @@ use super::{list, unknown};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
 use crate::operator::Surface;
-use crate::scheme::{Binding, OnFailure, Participant, Scheme, SchemeFile};
+use crate::scheme::{Binding, Participant, Quarantine, Scheme, SchemeFile};
 use crate::values::{Amount, Name};
 
 /// Check the scheme's document by itself.
@@ -152,6 +152,7 @@ impl Check<'_> {
                 "Name an end after the beginning.",
             );
         }
+        self.quarantine(step, n, binding);
         let shadow = binding.shadow.as_ref();
         let named = [
             ("rule", Some(&binding.rule)),
@@ -180,10 +181,10 @@ impl Check<'_> {
         let declared = file.errors.iter().any(|error| error.code == *code)
             || self.document.is_doubtful("errors");
         let written = self.document.is_written(&path);
-        let refuses = binding.on_failure == OnFailure::Refuse
+        let refuses = binding.on_failure.may_refuse()
             && !self
                 .document
-                .is_repaired(&format!("steps/{step}/{n}/on-failure"));
+                .is_doubtful(&format!("steps/{step}/{n}/on-failure"));
         if !declared && (written || refuses) {
             let which = if written { "" } else { " (the default)" };
             self.problem(
@@ -191,6 +192,35 @@ impl Check<'_> {
                 Code::UnknownName,
                 format!("the scheme does not declare the failure code `{code}`{which}"),
                 "Declare it under [[errors]], or name one that is declared there.",
+            );
+        }
+    }
+
+    fn quarantine(&mut self, step: &Name, n: usize, binding: &Binding) {
+        let Some(quarantine) = &binding.quarantine else {
+            return;
+        };
+        let path = format!("steps/{step}/{n}/quarantine");
+        let Quarantine { pause, longest, .. } = quarantine;
+        if self.document.is_doubtful(&path) {
+            return;
+        }
+        if pause.millis() == 0 {
+            self.problem(
+                &format!("{path}/pause"),
+                Code::BadValue,
+                format!("the quarantine of the rule `{}` has no pause", binding.rule),
+                "Write how long the rule is not asked, as in `30 s`, or leave `quarantine` out.",
+            );
+        } else if pause > longest {
+            self.problem(
+                &format!("{path}/pause"),
+                Code::Contradiction,
+                format!(
+                    "the quarantine of the rule `{}` has a pause of {pause}, which is longer than its longest, {longest}",
+                    binding.rule
+                ),
+                "Lower `pause`, or raise `longest`.",
             );
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use rialto_manifest::operator::Audience;
+use rialto_manifest::scheme::FailureWord;
 use rialto_manifest::values::Digest;
 use rialto_manifest::{ComponentKind, Manifest, SchemeDocument, lock};
 
@@ -77,6 +78,18 @@ fn every_key_reaches_the_host() {
     assert_eq!(bindings[0].failure_code.as_str(), "4200");
     assert_eq!(bindings[1].failure_code.as_str(), "2001");
     assert_eq!(bindings[1].settings_json(), r#"{"limits":[]}"#);
+    let words = bindings[0].on_failure.words();
+    assert_eq!(words.memory, FailureWord::AllowAndFlag);
+    let words = bindings[1].on_failure.words();
+    assert_eq!(words.trap, FailureWord::AllowAndFlag);
+    assert_eq!(words.verdict, FailureWord::Refuse);
+    assert_eq!(words.otherwise, FailureWord::Allow);
+    let quarantine = bindings[1].quarantine.expect("a table");
+    assert_eq!(
+        (quarantine.failures, quarantine.longest.millis()),
+        (3, 600_000)
+    );
+    assert_eq!(bindings[0].quarantine, None);
     let paths: Vec<_> = manifest.component_paths().collect();
     assert_eq!(
         paths,

@@ -244,7 +244,8 @@ pub(super) async fn receipts(
                 let detail = format!("the receipt {} cannot be read: {e}", stored.id);
                 Problem::new(Kind::Receipt, detail)
             })?;
-            let again = receipt.as_ref().filter(|_| ask.again);
+            let again = receipt.as_ref();
+            let again = again.filter(|receipt| ask.again && !receipt.quarantined);
             let again = again.map(|receipt| crate::replay::again(&shared, receipt));
             filed.push(FiledReceipt {
                 id: stored.id,

@@ -92,6 +92,9 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             };
             row("canary", said);
         }
+        if receipt.quarantined {
+            row("quarantine", "the rule was not asked".into());
+        }
         if receipt.flagged {
             row("flagged", "the rule failed and the request went on".into());
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use rialto_components::release::{BoundRule, Member};
 use rialto_components::wiring::{Link, Target};
-use rialto_components::{Failing, Isolation, Release, Role};
+use rialto_components::{Failing, Failings, Isolation, Release, Role};
 use rialto_grpc::Calls;
 use rialto_manifest::Manifest;
 
@@ -205,14 +205,39 @@ fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)>
     }
 }
 
-/// A rule at a step, with the meaning of its failure.
+/// A rule at a step, with the meaning of its failures.
 fn bound(rule: &BoundRule) -> String {
-    let failing = match rule.failing {
+    let word = |failing| match failing {
         Failing::Refuse => format!("refuse with {}", rule.failure_code),
         Failing::Allow => "allow".into(),
         Failing::AllowAndFlag => "allow and flag".into(),
     };
-    format!("{}; if it fails: {failing}", rule.identity.name)
+    let failing = match rule.failing.same() {
+        Some(failing) => word(failing),
+        None => {
+            let Failings {
+                trap,
+                fuel,
+                memory,
+                verdict,
+                otherwise,
+            } = rule.failing;
+            let by_kind = [
+                ("trap", trap),
+                ("fuel", fuel),
+                ("memory", memory),
+                ("verdict", verdict),
+                ("otherwise", otherwise),
+            ];
+            let words = by_kind.map(|(kind, failing)| format!("{kind}: {}", word(failing)));
+            words.join(", ")
+        }
+    };
+    let quarantine = rule.quarantine.as_ref().map_or_else(String::new, |one| {
+        let terms = one.terms;
+        format!("; in quarantine after {} failures in a row", terms.failures)
+    });
+    format!("{}; if it fails: {failing}{quarantine}", rule.identity.name)
 }
 
 /// The listeners, and the scheme's facts.

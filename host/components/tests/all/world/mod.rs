@@ -8,6 +8,7 @@ mod memory;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ use rialto_components::{
 };
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
-use rialto_engine::{Engine, Entropy as _, Environment, Failure, Trace};
+use rialto_engine::{Clock, Engine, Entropy as _, Environment, Failure, Timestamp, Trace};
 use rialto_keys::Keys;
 
 pub use memory::MemoryStore;
@@ -137,8 +138,9 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         step: step.into(),
         rule: rule.into(),
         settings: settings.into(),
-        failing,
+        failing: failing.into(),
         failure_code: FAILURE_CODE.into(),
+        quarantine: None,
         effective: Effective::default(),
         shadow: None,
         canary: None,
@@ -270,6 +272,31 @@ pub fn transfer(units: u64) -> String {
     .to_string()
 }
 
+/// A clock whose instant the test says, in milliseconds since 1970.
+#[derive(Default)]
+pub struct ManualClock {
+    /// The instant.
+    pub now: AtomicU64,
+    system: SystemClock,
+}
+
+impl ManualClock {
+    /// Move it on.
+    pub fn pass(&self, milliseconds: u64) {
+        self.now.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.now.load(Ordering::SeqCst))
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        self.system.monotonic_us()
+    }
+}
+
 /// A running engine on a release.
 pub struct World {
     /// The engine.
@@ -307,7 +334,27 @@ impl World {
         Self::on(runtime(16).with_keys(Arc::new(keys)), spec, Self::limits())
     }
 
+    /// Run a release with room for this many instances, on a clock that the test moves.
+    pub fn at(spec: &ReleaseSpec, instances: u32, clock: &Arc<ManualClock>) -> Self {
+        let clock: Arc<dyn Clock> = clock.clone();
+        Self::on_clock(runtime(instances), spec, Self::limits(), clock)
+    }
+
+    /// The runtime.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
     fn on(runtime: Runtime, spec: &ReleaseSpec, limits: rialto_engine::Limits) -> Self {
+        Self::on_clock(runtime, spec, limits, Arc::new(SystemClock::default()))
+    }
+
+    fn on_clock(
+        runtime: Runtime,
+        spec: &ReleaseSpec,
+        limits: rialto_engine::Limits,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let runtime = Arc::new(runtime);
         let prepared = runtime.prepare(spec);
         let release = prepared.unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -316,7 +363,7 @@ impl World {
         let environment = Environment {
             store: store.clone(),
             network: Arc::new(memory::NoNetwork),
-            clock: Arc::new(SystemClock::default()),
+            clock,
             entropy: Arc::new(SystemEntropy),
             spans: None,
             personal_data: None,

@@ -1,0 +1,544 @@
+//! Quarantine: a rule that fails several times in a row is not asked for a while.
+//!
+//! | State | What happens | Next state |
+//! | --- | --- | --- |
+//! | asked | the rule gives a verdict | asked, no failure in a row |
+//! | asked | the rule fails, for the last time that the release allows in a row | in quarantine for the pause |
+//! | in quarantine | a request comes before the pause is over | in quarantine; what a failure means decides |
+//! | in quarantine | a request comes after the pause | probed: this request asks the rule |
+//! | probed | another request comes | probed; what a failure means decides |
+//! | probed | the rule fails | in quarantine for twice the pause, up to the longest |
+//! | probed | the rule gives a verdict | asked |
+//! | any | no release in memory binds the rule | (none) |
+//!
+//! What a rule does with requests that were asked before its quarantine began changes nothing. The state is of one
+//! process, and is about a rule's bytes with their settings at a step: a release that binds the same goes on with it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use rialto_engine::Name;
+
+use crate::digest::Digest;
+use crate::failures::FailureKind;
+use crate::spec::QuarantineTerms;
+
+/// The most changes that wait to be told. The oldest ones are left out, and counted.
+const CHANGES_MAX: usize = 1_000;
+
+/// What a history has before a verdict that quarantine decided.
+pub const QUARANTINED: &str = "quarantine";
+
+/// Which rule: its bytes with their settings at a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QuarantineKey {
+    /// The step.
+    pub step: Name,
+    /// The rule's name in the scheme.
+    pub rule: Name,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// The digest of its settings.
+    pub settings: Digest,
+}
+
+/// A quarantine that has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// When; milliseconds since 1970.
+    pub since: u64,
+    /// When the pause is over.
+    pub until: u64,
+    /// The pause, in milliseconds.
+    pub pause_ms: u64,
+    /// The failures in a row, with those of probes.
+    pub failures: u64,
+    /// How the rule failed at last: what this kind means decides.
+    pub kind: FailureKind,
+    /// The last failure.
+    pub reason: String,
+    /// How many requests it has decided about.
+    pub decided: u64,
+    is_probed: bool,
+}
+
+impl Quarantined {
+    /// Why the rule was not asked, for a receipt.
+    #[must_use]
+    pub fn why(&self) -> String {
+        format!(
+            "was not asked, because it is in quarantine: it has failed {} times in a row, at last so: {}",
+            self.failures, self.reason
+        )
+    }
+}
+
+/// What a quarantine has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuarantineStage {
+    /// It has begun.
+    Begun,
+    /// The rule has given a verdict again, at this instant (milliseconds since 1970).
+    Ended(u64),
+    /// No release in memory binds the rule any more.
+    Gone,
+}
+
+/// That a quarantine has begun or ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuarantineChange {
+    /// The rule.
+    pub key: QuarantineKey,
+    /// What it has done.
+    pub stage: QuarantineStage,
+    /// The quarantine, as it was then.
+    pub quarantine: Quarantined,
+}
+
+#[derive(Default)]
+struct State {
+    in_a_row: u64,
+    quarantine: Option<Quarantined>,
+}
+
+struct Watched {
+    key: QuarantineKey,
+    /// Whether the state has anything in it. While it has not, nobody takes the lock.
+    is_troubled: AtomicBool,
+    state: Mutex<State>,
+    told: Arc<Told>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some(quarantine) = self.state.get_mut().quarantine.take() {
+            self.tell(QuarantineStage::Gone, quarantine);
+        }
+    }
+}
+
+impl Watched {
+    fn tell(&self, stage: QuarantineStage, quarantine: Quarantined) {
+        let QuarantineKey { step, rule, .. } = &self.key;
+        match stage {
+            QuarantineStage::Begun => {
+                let (kind, reason) = (quarantine.kind.name(), &quarantine.reason);
+                let (failures, pause_ms) = (quarantine.failures, quarantine.pause_ms);
+                tracing::warn!(%step, %rule, kind, reason, failures, pause_ms, "a rule is in quarantine: it is not asked until one request tries it after the pause, and `on-failure` decides");
+                self.told.begun.fetch_add(1, Ordering::Relaxed);
+            }
+            QuarantineStage::Ended(_) => {
+                let decided = quarantine.decided;
+                tracing::warn!(%step, %rule, decided, "the quarantine of a rule is over: it has given a verdict");
+            }
+            QuarantineStage::Gone => {
+                let decided = quarantine.decided;
+                tracing::warn!(%step, %rule, decided, "the quarantine of a rule is over: no release in memory binds the rule so");
+            }
+        }
+        self.told.tell(QuarantineChange {
+            key: self.key.clone(),
+            stage,
+            quarantine,
+        });
+    }
+}
+
+#[derive(Default)]
+struct Told {
+    changes: Mutex<Vec<QuarantineChange>>,
+    begun: AtomicU64,
+    decided: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl Told {
+    fn tell(&self, change: QuarantineChange) {
+        let mut changes = self.changes.lock();
+        if changes.len() >= CHANGES_MAX {
+            changes.remove(0);
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        changes.push(change);
+    }
+}
+
+/// The rules in quarantine, of all releases of a runtime.
+#[derive(Default)]
+pub struct Quarantines {
+    watched: Mutex<HashMap<QuarantineKey, Weak<Watched>>>,
+    told: Arc<Told>,
+}
+
+impl Quarantines {
+    /// Watch a rule of a release.
+    pub(crate) fn watch(&self, key: QuarantineKey, terms: QuarantineTerms) -> BoundQuarantine {
+        let mut watched = self.watched.lock();
+        let known = watched.get(&key).and_then(Weak::upgrade);
+        let state = known.unwrap_or_else(|| {
+            watched.retain(|_, one| one.strong_count() > 0);
+            let one = Arc::new(Watched {
+                key: key.clone(),
+                is_troubled: AtomicBool::new(false),
+                state: Mutex::default(),
+                told: self.told.clone(),
+            });
+            watched.insert(key, Arc::downgrade(&one));
+            one
+        });
+        BoundQuarantine { terms, state }
+    }
+
+    /// The quarantines that have begun and not ended.
+    #[must_use]
+    pub fn list(&self) -> Vec<(QuarantineKey, Quarantined)> {
+        let watched: Vec<_> = self.watched.lock().values().cloned().collect();
+        let all = watched.iter().filter_map(Weak::upgrade).filter_map(|one| {
+            let quarantine = one.state.lock().quarantine.clone();
+            Some((one.key.clone(), quarantine?))
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|(a, _), (b, _)| (&a.step, &a.rule).cmp(&(&b.step, &b.rule)));
+        all
+    }
+
+    /// Take the changes since the last call, the oldest first, and how many were left out because nobody took them.
+    #[must_use]
+    pub fn take_changes(&self) -> (Vec<QuarantineChange>, u64) {
+        let changes = std::mem::take(&mut *self.told.changes.lock());
+        (changes, self.told.left_out.swap(0, Ordering::Relaxed))
+    }
+
+    /// How many have begun.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        self.told.begun.load(Ordering::Relaxed)
+    }
+
+    /// About how many requests they have decided.
+    #[must_use]
+    pub fn decided(&self) -> u64 {
+        self.told.decided.load(Ordering::Relaxed)
+    }
+}
+
+/// The quarantine of a rule at a step of a release.
+#[derive(Clone)]
+pub struct BoundQuarantine {
+    /// When it begins, and how long it lasts.
+    pub terms: QuarantineTerms,
+    state: Arc<Watched>,
+}
+
+impl std::fmt::Debug for BoundQuarantine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let terms = &self.terms;
+        f.debug_struct("BoundQuarantine")
+            .field("terms", terms)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a request asks the rule.
+pub(crate) enum Admission<'a> {
+    /// It does, and says what came of it.
+    Asked(Asking<'a>),
+    /// It does not: the rule is in quarantine.
+    Held(Quarantined),
+}
+
+/// A request that asks a rule. One that ends without a word, because its turn has ended otherwise, changes nothing.
+pub(crate) struct Asking<'a> {
+    of: &'a BoundQuarantine,
+    is_probe: bool,
+    is_told: bool,
+}
+
+impl BoundQuarantine {
+    /// Whether a request asks the rule now (milliseconds since 1970).
+    pub(crate) fn admit(&self, now: u64) -> Admission<'_> {
+        let asking = |is_probe| {
+            Admission::Asked(Asking {
+                of: self,
+                is_probe,
+                is_told: false,
+            })
+        };
+        if !self.state.is_troubled.load(Ordering::Acquire) {
+            return asking(false);
+        }
+        let mut state = self.state.state.lock();
+        let Some(quarantine) = &mut state.quarantine else {
+            return asking(false);
+        };
+        if now >= quarantine.until && !quarantine.is_probed {
+            quarantine.is_probed = true;
+            return asking(true);
+        }
+        quarantine.decided += 1;
+        self.state.told.decided.fetch_add(1, Ordering::Relaxed);
+        Admission::Held(quarantine.clone())
+    }
+}
+
+impl Asking<'_> {
+    /// The rule has given a verdict, at this instant.
+    pub(crate) fn succeeded(mut self, now: u64) {
+        self.is_told = true;
+        let watched = &*self.of.state;
+        if !watched.is_troubled.load(Ordering::Acquire) {
+            return;
+        }
+        let mut state = watched.state.lock();
+        // Only a probe ends a quarantine: the others asked the rule before it began.
+        if state.quarantine.is_some() && !self.is_probe {
+            return;
+        }
+        let ended = std::mem::take(&mut *state).quarantine;
+        watched.is_troubled.store(false, Ordering::Release);
+        drop(state);
+        if let Some(quarantine) = ended {
+            watched.tell(QuarantineStage::Ended(now), quarantine);
+        }
+    }
+
+    /// The rule has failed, at this instant.
+    pub(crate) fn failed(mut self, kind: FailureKind, reason: &str, now: u64) {
+        self.is_told = true;
+        let terms = self.of.terms;
+        let watched = &*self.of.state;
+        let mut state = watched.state.lock();
+        watched.is_troubled.store(true, Ordering::Release);
+        match &mut state.quarantine {
+            None => {
+                state.in_a_row += 1;
+                if state.in_a_row < u64::from(terms.failures) {
+                    return;
+                }
+                let begun = Quarantined {
+                    since: now,
+                    until: now.saturating_add(terms.pause_ms),
+                    pause_ms: terms.pause_ms,
+                    failures: state.in_a_row,
+                    kind,
+                    reason: reason.to_owned(),
+                    decided: 0,
+                    is_probed: false,
+                };
+                state.quarantine = Some(begun.clone());
+                drop(state);
+                watched.tell(QuarantineStage::Begun, begun);
+            }
+            Some(quarantine) if self.is_probe => {
+                let doubled = quarantine.pause_ms.saturating_mul(2);
+                let pause_ms = doubled.min(terms.longest_ms);
+                quarantine.pause_ms = pause_ms;
+                quarantine.until = now.saturating_add(pause_ms);
+                quarantine.failures += 1;
+                quarantine.kind = kind;
+                reason.clone_into(&mut quarantine.reason);
+                quarantine.is_probed = false;
+                let QuarantineKey { step, rule, .. } = &watched.key;
+                tracing::info!(%step, %rule, pause_ms, reason, "a rule in quarantine has failed again");
+            }
+            // It asked the rule before the quarantine began.
+            Some(_) => {}
+        }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if self.is_told || !self.is_probe {
+            return;
+        }
+        // The turn ended before the rule did: the next request is the probe.
+        if let Some(quarantine) = &mut self.of.state.state.lock().quarantine {
+            quarantine.is_probed = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMS: QuarantineTerms = QuarantineTerms {
+        failures: 3,
+        pause_ms: 100,
+        longest_ms: 350,
+    };
+
+    fn key(rule: &str) -> QuarantineKey {
+        QuarantineKey {
+            step: "a-check".into(),
+            rule: rule.into(),
+            digest: Digest::of(rule),
+            settings: Digest::of("{}"),
+        }
+    }
+
+    fn asked(bound: &BoundQuarantine, now: u64) -> Asking<'_> {
+        match bound.admit(now) {
+            Admission::Asked(asking) => asking,
+            Admission::Held(held) => panic!("held at {now}: {held:?}"),
+        }
+    }
+
+    fn is_held(bound: &BoundQuarantine, now: u64) -> bool {
+        matches!(bound.admit(now), Admission::Held(_))
+    }
+
+    fn fail(bound: &BoundQuarantine, now: u64) {
+        asked(bound, now).failed(FailureKind::Trap, "trapped", now);
+    }
+
+    fn begun(quarantines: &Quarantines) -> BoundQuarantine {
+        let bound = quarantines.watch(key("limits"), TERMS);
+        for now in 0..3 {
+            fail(&bound, now);
+        }
+        bound
+    }
+
+    #[test]
+    fn only_failures_in_a_row_begin_a_quarantine() {
+        let quarantines = Quarantines::default();
+        let bound = quarantines.watch(key("limits"), TERMS);
+        for now in 0..10 {
+            fail(&bound, now);
+            fail(&bound, now);
+            asked(&bound, now).succeeded(now);
+        }
+        assert_eq!((quarantines.begun(), quarantines.list()), (0, Vec::new()));
+        for now in 20..23 {
+            fail(&bound, now);
+        }
+        assert!(is_held(&bound, 22) && is_held(&bound, 121));
+        let list = quarantines.list();
+        assert_eq!((list[0].1.since, list[0].1.until), (22, 122));
+        assert_eq!((list[0].1.decided, quarantines.decided()), (2, 2));
+    }
+
+    #[test]
+    fn pause_doubles_with_each_probe_that_fails_up_to_the_longest() {
+        let quarantines = Quarantines::default();
+        let bound = begun(&quarantines);
+        let mut now = 2;
+        for pause in [100, 200, 350, 350] {
+            assert!(is_held(&bound, now + pause - 1), "{pause}");
+            now += pause;
+            fail(&bound, now);
+        }
+        assert_eq!(quarantines.list()[0].1.failures, 7);
+        now += 350;
+        let probe = asked(&bound, now);
+        assert!(is_held(&bound, now), "one request probes it");
+        probe.succeeded(now);
+        asked(&bound, now).succeeded(now);
+        assert_eq!(quarantines.list(), Vec::new());
+        let (changes, left_out) = quarantines.take_changes();
+        let stages: Vec<_> = changes.iter().map(|change| change.stage).collect();
+        assert_eq!(
+            (stages, left_out),
+            (vec![QuarantineStage::Begun, QuarantineStage::Ended(now)], 0)
+        );
+        // It begins anew with the first pause.
+        for at in 0..3 {
+            fail(&bound, now + at);
+        }
+        assert_eq!(quarantines.list()[0].1.pause_ms, 100);
+    }
+
+    #[test]
+    fn probe_whose_turn_ends_is_followed_by_another() {
+        let quarantines = Quarantines::default();
+        let bound = begun(&quarantines);
+        let probe = asked(&bound, 200);
+        assert!(is_held(&bound, 200));
+        drop(probe);
+        asked(&bound, 200).succeeded(200);
+        assert!(!is_held(&bound, 200));
+    }
+
+    #[test]
+    fn requests_from_before_the_quarantine_change_nothing() {
+        let quarantines = Quarantines::default();
+        let bound = quarantines.watch(key("limits"), TERMS);
+        let early: Vec<_> = (0..4).map(|_| asked(&bound, 0)).collect();
+        for now in 0..3 {
+            fail(&bound, now);
+        }
+        for (nth, asking) in early.into_iter().enumerate() {
+            match nth {
+                0 | 1 => asking.succeeded(50),
+                _ => asking.failed(FailureKind::Fuel, "fuel", 50),
+            }
+        }
+        let quarantined = &quarantines.list()[0].1;
+        assert_eq!((quarantined.until, quarantined.failures), (102, 3));
+        assert_eq!(quarantined.kind, FailureKind::Trap);
+    }
+
+    #[test]
+    fn releases_that_bind_the_same_share_a_quarantine() {
+        let quarantines = Quarantines::default();
+        let first = begun(&quarantines);
+        let second = quarantines.watch(key("limits"), TERMS);
+        let other = quarantines.watch(key("fees"), TERMS);
+        drop(first);
+        assert!(is_held(&second, 10) && !is_held(&other, 10));
+        drop(second);
+        let (changes, _) = quarantines.take_changes();
+        assert_eq!(changes[1].stage, QuarantineStage::Gone);
+        assert!(!is_held(&quarantines.watch(key("limits"), TERMS), 10));
+    }
+
+    #[test]
+    fn concurrent_requests_begin_one_quarantine_and_probe_once() {
+        let quarantines = Quarantines::default();
+        let bound = quarantines.watch(key("limits"), TERMS);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        if let Admission::Asked(asking) = bound.admit(0) {
+                            asking.failed(FailureKind::Memory, "memory", 0);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(quarantines.begun(), 1);
+        let probes = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    if let Admission::Asked(asking) = bound.admit(100) {
+                        probes.fetch_add(1, Ordering::Relaxed);
+                        asking.failed(FailureKind::Memory, "memory", 100);
+                    }
+                });
+            }
+        });
+        assert_eq!(probes.into_inner(), 1);
+    }
+
+    #[test]
+    fn changes_that_nobody_takes_are_bounded() {
+        let quarantines = Quarantines::default();
+        let terms = QuarantineTerms {
+            failures: 1,
+            ..TERMS
+        };
+        let bound = quarantines.watch(key("limits"), terms);
+        for now in (0..600_000).step_by(1_000) {
+            fail(&bound, now);
+            asked(&bound, now + 999).succeeded(now + 999);
+        }
+        let (changes, left_out) = quarantines.take_changes();
+        assert_eq!((changes.len(), left_out), (CHANGES_MAX, 200));
+    }
+}
