@@ -123,8 +123,8 @@ impl Caller {
 /// The first segments of paths that are about the operator who asks, whatever the roles.
 const ABOUT_ONESELF: [&str; 5] = ["confirmations", "passkeys", "session", "sign-out", "tokens"];
 
-/// Asking what rules would say changes nothing.
-const WHAT_IF: &str = "what-if";
+/// Asking what rules would say, and what their failures would come to, changes nothing.
+const CHANGE_NOTHING: [&str; 2] = ["drill", "what-if"];
 
 /// The role that a request to the host's own API needs; none if every operator may send it.
 #[must_use]
@@ -137,7 +137,7 @@ pub fn role_for(method: &Method, path: &str) -> Option<Role> {
         Some(Role::Checker)
     } else if ABOUT_ONESELF.contains(&first) {
         None
-    } else if is_read || first == WHAT_IF {
+    } else if is_read || CHANGE_NOTHING.contains(&first) {
         Some(Role::Reader)
     } else {
         Some(Role::Admin)
@@ -478,6 +478,7 @@ mod tests {
         assert_eq!(of_change("/plans/sha256:0/apply"), Some(Role::Admin));
         assert_eq!(role_for(&Method::GET, "/releases/2/approve"), reader);
         assert_eq!(of_change("/what-if/a-check"), reader);
+        assert_eq!(of_change("/drill/a-check"), reader);
         assert_eq!(of_change("/tokens"), None);
         assert_eq!(of_change("/tokens-of-others"), Some(Role::Admin));
     }

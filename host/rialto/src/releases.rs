@@ -157,6 +157,12 @@ impl Releases {
         self.clock.now()
     }
 
+    /// How often a delivery whose turn fails is tried, and how long at most, in milliseconds.
+    pub fn retries(&self) -> (u32, u64) {
+        let engine = &self.operator.engine;
+        (engine.turn_attempts_max, engine.retry_for.millis())
+    }
+
     /// All releases, oldest first.
     pub fn list(&self) -> Result<Vec<Summary>, Refused> {
         let current = self

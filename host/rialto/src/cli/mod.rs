@@ -11,6 +11,7 @@ mod compiled;
 mod coverage;
 mod dead_letters;
 mod deliveries;
+mod drill;
 mod init;
 mod inspect;
 mod instants;
@@ -119,6 +120,8 @@ enum Command {
     Rule(rule::Rule),
     /// Ask the rules of a running host about a draft, without any effect
     WhatIf(what_if::WhatIf),
+    /// Show what requests at a step would come to if a rule failed, on a copy of the running release
+    Drill(drill::Drill),
     /// Count which rules have decided, by which branches and codes, and which never
     Coverage(coverage::Coverage),
     /// Show what canaries have decided in the place of rules
@@ -199,6 +202,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Plan(plan) => plan.run(),
         Command::Rule(rule) => rule.run(),
         Command::WhatIf(what_if) => what_if.run(),
+        Command::Drill(drill) => drill.run(),
         Command::Coverage(coverage) => coverage.run(),
         Command::Canary(canary) => canary.run(),
         Command::Shadow(shadow) => shadow.run(),

@@ -7,7 +7,7 @@ mod swap;
 mod test;
 mod try_input;
 
-pub(super) use try_input::read;
+pub(super) use try_input::{read, stored};
 
 use std::path::Path;
 

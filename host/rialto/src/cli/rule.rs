@@ -1,8 +1,9 @@
-//! `rialto rule`: the emergency path for one rule of a running host.
+//! `rialto rule`: the emergency path for one rule of a running host, and the rules in quarantine.
 
 use super::At;
 use crate::ops::Change;
 use crate::out;
+use crate::quarantines::ShownQuarantine;
 use crate::suspensions::ShownSuspension;
 use crate::words;
 
@@ -55,6 +56,14 @@ pub(super) enum Rule {
         #[command(flatten)]
         at: At,
     },
+    /// List the rules in quarantine: they failed several times in a row, and are not asked for a while
+    Quarantines {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
 }
 
 impl Rule {
@@ -80,6 +89,18 @@ impl Rule {
                     out::text(all.iter().map(words::suspension).collect::<String>())?;
                     if all.is_empty() {
                         out::note("no rule was ever suspended");
+                    }
+                }
+                Ok(0)
+            }
+            Self::Quarantines { json, at } => {
+                let all: Vec<ShownQuarantine> = at.client()?.get("/quarantines")?;
+                if json {
+                    out::json(&all)?;
+                } else {
+                    out::text(all.iter().map(words::quarantine).collect::<String>())?;
+                    if all.is_empty() {
+                        out::note("no rule is in quarantine");
                     }
                 }
                 Ok(0)

@@ -9,6 +9,7 @@ mod callers;
 mod canaries;
 mod cookies;
 mod deliveries;
+mod drill;
 mod extractors;
 pub mod health;
 mod inspect;
@@ -19,6 +20,7 @@ mod passkeys;
 mod personal_data;
 mod plans;
 mod problem;
+mod quarantines;
 mod releases;
 mod shadows;
 mod sign_in;
@@ -56,6 +58,7 @@ use callers::caller_of;
 
 pub use archives::ShownArchive;
 pub use deliveries::{Retried, Retry, ShownPause};
+pub use drill::{Drill, DrilledRule, NewDrill, ShownFailure, ShownTerms};
 pub use inspect::{
     Collections, Destination, FiledReceipt, Reason, ReplayResult, ShownDocument, ShownLetter, Story,
 };
@@ -81,7 +84,7 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 26] = [
+const OWN: [&str; 28] = [
     "archives",
     "audit-log",
     "canaries",
@@ -90,6 +93,7 @@ const OWN: [&str; 26] = [
     "dead-letters",
     "destinations",
     "documents",
+    "drill",
     "events",
     "health",
     "metrics",
@@ -97,6 +101,7 @@ const OWN: [&str; 26] = [
     "passkeys",
     "personal-data",
     "plans",
+    "quarantines",
     "receipts",
     "refusals",
     "releases",
@@ -149,6 +154,8 @@ routes! {
     "/rules/{name}/swap" post releases::swap;
     "/rules/{name}/suspend" post suspensions::suspend;
     "/what-if/{step}" post what_if::ask;
+    "/drill/{step}" post drill::run;
+    "/quarantines" get quarantines::list;
     "/suspensions" get suspensions::list;
     "/suspensions/{number}/approve" post suspensions::confirm;
     "/suspensions/{number}/end" post suspensions::end;

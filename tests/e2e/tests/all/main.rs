@@ -25,6 +25,7 @@ mod deliveries;
 mod demo;
 mod disk;
 mod documents;
+mod drill;
 mod emergencies;
 mod errors;
 mod fido;

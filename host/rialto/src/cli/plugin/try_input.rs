@@ -124,7 +124,11 @@ pub(in crate::cli) fn read(file: &Path) -> anyhow::Result<Value> {
 }
 
 /// What a host's receipts about an id have as input of a step: the latest.
-fn stored(client: &Client, id: &str, step: &str) -> anyhow::Result<(String, Value)> {
+pub(in crate::cli) fn stored(
+    client: &Client,
+    id: &str,
+    step: &str,
+) -> anyhow::Result<(String, Value)> {
     let filed: Vec<FiledReceipt> = client.get(&format!("/receipts/{}", path(id)))?;
     let receipts = filed.into_iter().filter_map(|one| one.receipt);
     let found = receipts.filter(|receipt| &*receipt.step == step).last();
