@@ -54,6 +54,9 @@ pub struct DrilledFailure<'a> {
     pub kind: FailureKind,
     /// What the rule came to; a text if there is no verdict.
     pub outcome: Result<Outcome, String>,
+    /// The number of the last good release that decides after it, and what that one comes to; none if there was no input
+    /// to ask it about.
+    pub last_good: Option<(u64, Option<Result<Outcome, String>>)>,
     /// The rule that ends the step, and what the sender is told; none if the request may continue, or the turn fails.
     pub refusal: Option<(&'a str, Vec<Violation>)>,
     /// Whether the turn fails, and why: this rule or another one gives no verdict.
@@ -65,6 +68,18 @@ enum Beside {
     Continues,
     Refuses(Vec<Violation>),
     Prevented(String),
+}
+
+impl Beside {
+    fn of(bound: &BoundRule, outcome: &Result<Outcome, String>) -> Self {
+        match outcome {
+            Ok(outcome) => match bound.refusal(outcome) {
+                Some(violations) => Self::Refuses(violations),
+                None => Self::Continues,
+            },
+            Err(reason) => Self::Prevented(reason.clone()),
+        }
+    }
 }
 
 impl Release {
@@ -115,9 +130,10 @@ impl Release {
         let drilled = rules.iter().enumerate();
         let drilled = drilled.filter(|(_, bound)| wanted(&bound.identity.name));
         let drilled = drilled.map(|(nth, &bound)| {
-            let failures = kinds
-                .iter()
-                .map(|&kind| self.failure(&rules, &beside, nth, kind, &params));
+            let failures = kinds.iter().map(|&kind| {
+                let of = (nth, kind, input.is_some());
+                self.failure(&rules, &beside, of, &params)
+            });
             Drilled {
                 bound,
                 member: &self.members[bound.member],
@@ -128,13 +144,14 @@ impl Release {
     }
 
     fn beside(&self, bound: &BoundRule, params: &[Val]) -> Beside {
-        let judged = self.members[bound.member].judge(&bound.identity, bound.export, params);
-        match bound.outcome(judged.outcome) {
-            Ok(outcome) => match bound.refusal(&outcome) {
-                Some(violations) => Beside::Refuses(violations),
-                None => Beside::Continues,
-            },
-            Err((_, reason)) => Beside::Prevented(reason),
+        let judged = self.members[bound.member].stored_verdict(bound, params);
+        let outcome = judged.outcome.as_ref().ok();
+        match outcome.and_then(|outcome| bound.last_good_after(outcome)) {
+            None => Beside::of(bound, &judged.outcome),
+            Some(earlier) => {
+                let judged = earlier.member.stored_verdict(earlier.bound, params);
+                Beside::of(earlier.bound, &judged.outcome)
+            }
         }
     }
 
@@ -142,35 +159,40 @@ impl Release {
         &'a self,
         rules: &[&'a BoundRule],
         beside: &[Beside],
-        nth: usize,
-        kind: FailureKind,
+        (nth, kind, has_input): (usize, FailureKind, bool),
         params: &[Val],
     ) -> DrilledFailure<'a> {
         let bound = rules[nth];
         let member = &self.members[bound.member];
         let judged = member.judge_drilled(&bound.identity, bound.export, params, Some(kind));
         let outcome = bound.outcome(judged.outcome).map_err(|(_, reason)| reason);
+        let after = outcome.as_ref().ok();
+        let earlier = after.and_then(|outcome| bound.last_good_after(outcome));
+        let last_good = earlier.map(|earlier| {
+            let judged = || earlier.member.stored_verdict(earlier.bound, params).outcome;
+            (earlier.release.number, has_input.then(judged))
+        });
+        let decides = match (&last_good, earlier) {
+            (Some((_, judged)), Some(earlier)) => {
+                judged.as_ref().map_or(Beside::Continues, |judged| {
+                    Beside::of(earlier.bound, judged)
+                })
+            }
+            _ => Beside::of(bound, &outcome),
+        };
         let mut drilled = DrilledFailure {
             kind,
             outcome,
+            last_good,
             refusal: None,
             prevented: None,
         };
         for (at, (other, said)) in rules.iter().zip(beside).enumerate() {
             let name = &*other.identity.name;
-            if at == nth {
-                match &drilled.outcome {
-                    Ok(outcome) => drilled.refusal = bound.refusal(outcome).map(|all| (name, all)),
-                    Err(reason) => drilled.prevented = Some(reason.clone()),
-                }
-            } else {
-                match said {
-                    Beside::Continues => {}
-                    Beside::Refuses(all) => drilled.refusal = Some((name, all.clone())),
-                    Beside::Prevented(reason) => {
-                        drilled.prevented = Some(format!("{name}: {reason}"));
-                    }
-                }
+            match if at == nth { &decides } else { said } {
+                Beside::Continues => {}
+                Beside::Refuses(all) => drilled.refusal = Some((name, all.clone())),
+                Beside::Prevented(reason) => drilled.prevented = Some(format!("{name}: {reason}")),
             }
             if drilled.refusal.is_some() || drilled.prevented.is_some() {
                 break;

@@ -103,12 +103,21 @@ impl Failings {
 }
 
 impl BoundRule {
+    /// What a failure of this kind means. Without a last good release, what would be its decision is a refusal.
+    #[must_use]
+    pub fn means(&self, kind: FailureKind) -> Failing {
+        match self.failing.of(kind) {
+            Failing::LastGood if self.last_good().is_none() => Failing::Refuse,
+            means => means,
+        }
+    }
+
     /// The outcome of a failure of this kind.
     #[must_use]
     pub fn failed(&self, kind: FailureKind, reason: String) -> Outcome {
         Outcome::Failed {
             reason,
-            means: self.failing.of(kind),
+            means: self.means(kind),
             kind: Some(kind),
         }
     }
@@ -128,7 +137,8 @@ impl BoundRule {
         }
     }
 
-    /// What the sender of a request is told about an outcome that refuses; none if the request may continue.
+    /// What the sender of a request is told about an outcome that refuses; none if the request may continue, or the
+    /// last good release decides.
     #[must_use]
     pub fn refusal(&self, outcome: &Outcome) -> Option<Vec<Violation>> {
         match outcome {

@@ -27,6 +27,7 @@ pub mod headers;
 pub mod http;
 pub mod instance;
 pub mod introspect;
+pub mod last_good;
 pub mod link;
 pub mod names;
 mod prepare;

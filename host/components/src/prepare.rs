@@ -22,6 +22,7 @@ use crate::digest::Digest;
 use crate::guest::{Guest, Identity, SHORT_OF_MEMORY};
 use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
+use crate::last_good::LastGoodSlot;
 use crate::link;
 use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
 use crate::quarantine::QuarantineKey;
@@ -609,6 +610,7 @@ impl<'a> Binding<'a> {
             settings_digest: Digest::of(self.settings.as_bytes()),
             failing: step.failing,
             failure_code: step.failure_code.clone(),
+            last_good: LastGoodSlot::default(),
             quarantine: None,
             effective: step.effective,
             shadow: None,

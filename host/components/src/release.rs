@@ -15,6 +15,7 @@ use crate::failures::Failings;
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
 use crate::introspect::Shape;
+use crate::last_good::LastGoodSlot;
 use crate::quarantine::BoundQuarantine;
 use crate::spec::{CanaryTerms, Effective, Isolation, Limits, Role};
 use crate::suspensions::Suspensions;
@@ -147,6 +148,8 @@ pub struct BoundRule {
     pub failing: Failings,
     /// The code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// The earlier release that decides when it fails, if there is one.
+    pub last_good: LastGoodSlot,
     /// Its quarantine, if it is ever in one.
     pub quarantine: Option<BoundQuarantine>,
     /// When the rule is asked.

@@ -7,7 +7,7 @@
 //! | What happens | Outcome |
 //! | --- | --- |
 //! | the rule allows or refuses | that verdict |
-//! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says of this kind of failure: refuse, allow, or allow and flag |
+//! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says of this kind of failure: refuse, allow, allow and flag, or ask the rule of its [last good release](crate::last_good) |
 //! | the clock stops the rule, or the host has no instance for it | no verdict; the turn fails and is retried |
 //! | the rule is in [quarantine](crate::quarantine) | it is not asked; what the release says of its last kind of failure |
 //!
@@ -92,6 +92,7 @@ impl Outcome {
                 Failing::Refuse => "failed: refuse".into(),
                 Failing::Allow => "failed: allow".into(),
                 Failing::AllowAndFlag => "failed: allow and flag".into(),
+                Failing::LastGood => "failed: last good release".into(),
             },
         }
     }
@@ -141,6 +142,10 @@ pub struct Receipt {
     /// Whether the rule was in quarantine, and was not asked: the verdict is what its failure means.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quarantined: bool,
+    /// Of a rule of an earlier release that decided because the rule had failed: the release that asked. `release` is then
+    /// the earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_good_for: Option<u64>,
 }
 
 /// Of a receipt of a canary: in whose place it was asked.
@@ -250,8 +255,21 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             bound,
             canary: None,
         };
-        let outcome = admitted(active, &release, &asked, (subject, &input_json), params)?;
-        if let Some(refusal) = verdict(&outcome, bound) {
+        let input = (&**subject, &*input_json);
+        let outcome = admitted(active, &release, &asked, input, params)?;
+        let refusal = match bound.last_good_after(&outcome) {
+            None => verdict(&outcome, bound),
+            Some(earlier) => {
+                let asked = Asked {
+                    step,
+                    bound: earlier.bound,
+                    canary: None,
+                };
+                let outcome = judged(active, earlier.release, &asked, input, params, None)?;
+                verdict(&outcome, earlier.bound)
+            }
+        };
+        if let Some(refusal) = refusal {
             return Ok(refusal);
         }
     }
@@ -296,7 +314,14 @@ fn admitted(
                 quarantined: true,
                 ..Used::default()
             };
-            keep_receipt(active, asked, member, input, &outcome, used)?;
+            keep_receipt(
+                active,
+                asked,
+                (release.number, member),
+                input,
+                &outcome,
+                used,
+            )?;
             return Ok(outcome);
         }
     };
@@ -345,7 +370,8 @@ fn judged(
         branches: judgement.branches,
         quarantined: false,
     };
-    keep_receipt(active, asked, member, (subject, input), &outcome, used)?;
+    let of = (release.number, member);
+    keep_receipt(active, asked, of, (subject, input), &outcome, used)?;
     Ok(outcome)
 }
 
@@ -357,7 +383,7 @@ fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
 fn keep_receipt(
     active: &mut Active,
     asked: &Asked<'_>,
-    member: &Member,
+    (release, member): (u64, &Member),
     (subject, input): (&str, &serde_json::value::RawValue),
     outcome: &Outcome,
     used: Used,
@@ -385,7 +411,7 @@ fn keep_receipt(
         rule_version: version.unwrap_or_default(),
         digest: member.digest,
         settings_digest: bound.settings_digest,
-        release: active.release.number,
+        release,
         subject: subject.to_owned(),
         input: input.to_owned(),
         input_digest: Digest::of(input.get()),
@@ -401,11 +427,14 @@ fn keep_receipt(
             is_void,
         }),
         quarantined,
+        last_good_for: (release != active.release.number).then_some(active.release.number),
     };
     let body = serde_json::to_string(&receipt)?;
     active.turn.receipt(subject, body)?;
     let verdict = if quarantined {
         format!("{QUARANTINED}, {}", outcome.short())
+    } else if receipt.last_good_for.is_some() {
+        format!("last good release {release}: {}", outcome.short())
     } else {
         outcome.short()
     };

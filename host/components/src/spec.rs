@@ -91,6 +91,8 @@ pub enum Failing {
     Allow,
     /// As `Allow`, and the receipt is marked for the operator.
     AllowAndFlag,
+    /// The same rule of its last good release decides.
+    LastGood,
 }
 
 /// When a rule that fails in a row is in quarantine, and for how long.

@@ -64,6 +64,22 @@ impl Member {
         Ok(self.judge(&bound.identity, bound.export, &params))
     }
 
+    pub(crate) fn stored_verdict<'a>(
+        &'a self,
+        bound: &'a BoundRule,
+        params: &[Val],
+    ) -> StoredVerdict<'a> {
+        let judged = self.judge(&bound.identity, bound.export, params);
+        StoredVerdict {
+            bound,
+            member: self,
+            outcome: bound.outcome(judged.outcome).map_err(|(_, reason)| reason),
+            fuel: judged.fuel,
+            memory_bytes: judged.memory_bytes,
+            branches: judged.branches,
+        }
+    }
+
     pub(crate) fn stored_input(
         &self,
         bound: &BoundRule,
@@ -90,7 +106,8 @@ impl Release {
     }
 
     /// Ask the rules of a step that are effective at an instant (milliseconds since 1970) about a stored input, in the
-    /// release's order, until one refuses or gives no verdict. Nothing is kept. A step without rules allows.
+    /// release's order, until one refuses or gives no verdict. The verdict of a last good release follows the failure
+    /// after which it decides. Nothing is kept. A step without rules allows.
     ///
     /// # Errors
     /// When the input is not of the step's type.
@@ -126,16 +143,12 @@ impl Release {
             if nth == 0 {
                 params[1] = member.stored_input(bound, input)?;
             }
-            let judged = member.judge(&bound.identity, bound.export, &params);
-            let outcome = bound.outcome(judged.outcome).map_err(|(_, reason)| reason);
-            let verdict = StoredVerdict {
-                bound,
-                member,
-                outcome,
-                fuel: judged.fuel,
-                memory_bytes: judged.memory_bytes,
-                branches: judged.branches,
-            };
+            let mut verdict = member.stored_verdict(bound, &params);
+            let earlier = verdict.outcome.as_ref().ok();
+            if let Some(earlier) = earlier.and_then(|outcome| bound.last_good_after(outcome)) {
+                verdicts.push(verdict);
+                verdict = earlier.member.stored_verdict(earlier.bound, &params);
+            }
             let is_end = verdict.refuses() || verdict.outcome.is_err();
             verdicts.push(verdict);
             if is_end {

@@ -1,6 +1,6 @@
 //! Asks a rule again, with the bytes, the settings and the input of a receipt.
 
-use rialto_components::rules::Receipt;
+use rialto_components::rules::{Outcome, Receipt};
 
 use crate::host::Shared;
 use crate::ops::{Kind, Problem, ReplayResult};
@@ -46,6 +46,20 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem
         let detail = format!("the rule could not be asked: {reason}; try again");
         Problem::new(Kind::NotNow, detail)
     })?;
+    // A stored release is asked alone, so a failure may mean something else there.
+    let verdict = match (verdict, &receipt.verdict) {
+        (Outcome::Failed { reason, kind, .. }, Outcome::Failed { means, .. })
+            if receipt.last_good_for.is_some() || receipt.verdict.leaves_it_to_last_good() =>
+        {
+            let means = *means;
+            Outcome::Failed {
+                reason,
+                means,
+                kind,
+            }
+        }
+        (verdict, _) => verdict,
+    };
     Ok(ReplayResult {
         same: verdict.is_same(&receipt.verdict) && judgement.fuel == receipt.fuel,
         verdict: verdict.short(),

@@ -225,7 +225,10 @@ impl Shadows {
             self.encrypted.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        if filed.shadow.is_some() || filed.quarantined {
+        let is_of_rule = filed.shadow.is_none() && filed.last_good_for.is_none();
+        // A failure after which the last good release decided is no decision.
+        let is_decision = !filed.verdict.leaves_it_to_last_good();
+        if filed.quarantined || !is_of_rule || !is_decision {
             return;
         }
         if filed.canary.is_some() {

@@ -160,6 +160,7 @@ fn failings(on_failure: OnFailure) -> Failings {
         FailureWord::Refuse => Failing::Refuse,
         FailureWord::Allow => Failing::Allow,
         FailureWord::AllowAndFlag => Failing::AllowAndFlag,
+        FailureWord::LastGood => Failing::LastGood,
     };
     let words = on_failure.words();
     Failings {

@@ -84,6 +84,7 @@ fn drilled(ready: &Ready, kind: FailureKind, input: Option<&Value>) -> DrilledFa
             (rule, all)
         }),
         prevented: failure.prevented,
+        last_good: failure.last_good,
     }
 }
 
@@ -100,7 +101,8 @@ fn each_kind_of_failure_is_drilled_with_each_word() {
                 match kind {
                     FailureKind::Slow | FailureKind::Missing => {
                         let why = drilled.outcome.unwrap_err();
-                        assert_eq!(drilled.prevented, Some(why.clone()), "{about}");
+                        let prevented = format!("amount-limits: {why}");
+                        assert_eq!(drilled.prevented, Some(prevented), "{about}");
                         assert_eq!(drilled.refusal, None, "{about}");
                         let is_slow = why == "ran past its deadline of 2000 ms";
                         assert_eq!(is_slow, kind == FailureKind::Slow, "{about}: {why}");

@@ -9,6 +9,7 @@ mod failures;
 mod foreign;
 mod in_flight;
 mod keys;
+mod last_good;
 mod limits;
 mod refusals;
 mod rollback;

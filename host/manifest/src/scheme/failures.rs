@@ -26,6 +26,8 @@ pub enum FailureWord {
     Allow,
     /// As `allow`, and the receipt is marked for the operator.
     AllowAndFlag,
+    /// The same rule of the newest earlier release in which its component or settings differ decides. Without one, or if that fails too, the request is refused.
+    LastGood,
 }
 
 /// The effect of a rule's failure, by kinds of failure.
@@ -100,7 +102,8 @@ impl OnFailure {
             verdict,
             otherwise,
         } = self.words();
-        [trap, fuel, memory, verdict, otherwise].contains(&FailureWord::Refuse)
+        let words = [trap, fuel, memory, verdict, otherwise];
+        words.contains(&FailureWord::Refuse) || words.contains(&FailureWord::LastGood)
     }
 }
 

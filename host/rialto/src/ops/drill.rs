@@ -3,8 +3,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use rialto_components::release::BoundRule;
 use rialto_components::rules::{Outcome, Violation};
-use rialto_components::{Drilled, DrilledFailure, Failing, Failings, FailureKind, Release};
+use rialto_components::{Drilled, DrilledFailure, Failing, FailureKind, Release};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -96,11 +97,15 @@ pub struct ShownFailure {
     pub failure: FailureKind,
     /// How the rule failed.
     pub reason: String,
-    /// `allow`, `allow-and-flag`, `refuse`, or `turn-fails` if there is no verdict.
+    /// `allow`, `allow-and-flag`, `refuse`, `last-good` if the last good release decides and there was no input to ask it
+    /// about, or `turn-fails` if there is no verdict.
     pub answer: String,
     /// What the sender of a request is told, if it is refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
+    /// The number of the last good release that decides after the failure, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_good: Option<u64>,
     /// The rule that decides it; none if it is the one that fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
@@ -200,14 +205,13 @@ impl DrilledRule {
         } = drilled;
         let said = member.description.as_ref();
         let terms = bound.quarantine.as_ref().map(|one| one.terms);
-        let failings = terms.map(|_| bound.failing);
         let canary = bound.canary.as_ref();
         Self {
             rule: bound.identity.name.to_string(),
             version: said.map(|said| said.version.clone()).unwrap_or_default(),
             failures: failures
                 .into_iter()
-                .map(|failure| ShownFailure::of(failure, &bound.identity.name, failings))
+                .map(|failure| ShownFailure::of(failure, bound))
                 .collect(),
             quarantine: terms.map(|terms| ShownTerms {
                 failures: terms.failures,
@@ -220,7 +224,7 @@ impl DrilledRule {
 }
 
 impl ShownFailure {
-    fn of(drilled: DrilledFailure<'_>, rule: &str, quarantine: Option<Failings>) -> Self {
+    fn of(drilled: DrilledFailure<'_>, bound: &BoundRule) -> Self {
         let (reason, flags) = match &drilled.outcome {
             Ok(Outcome::Failed { reason, means, .. }) => {
                 (reason.clone(), *means == Failing::AllowAndFlag)
@@ -231,18 +235,22 @@ impl ShownFailure {
         let answer = match (&drilled.prevented, &drilled.refusal) {
             (Some(_), _) => "turn-fails",
             (None, Some(_)) => "refuse",
+            (None, None) if matches!(drilled.last_good, Some((_, None))) => "last-good",
             (None, None) if flags => "allow-and-flag",
             (None, None) => "allow",
         };
+        let has_quarantine = bound.quarantine.is_some();
         let refusal = drilled.refusal;
+        let last_good = drilled.last_good.map(|(number, _)| number);
         let decided_by = refusal.as_ref().map(|(by, _)| (*by).to_owned());
         Self {
             failure: drilled.kind,
             reason,
             answer: answer.to_owned(),
             violations: refusal.map(|(_, all)| all).unwrap_or_default(),
-            decided_by: decided_by.filter(|by| *by != *rule),
-            in_quarantine: quarantine.map(|failings| failings.of(drilled.kind)),
+            last_good,
+            decided_by: decided_by.filter(|by| **by != *bound.identity.name),
+            in_quarantine: has_quarantine.then(|| bound.means(drilled.kind)),
         }
     }
 }

@@ -185,6 +185,7 @@ impl Releases {
             let fresh = api_of(&release, name, &scheme).map_err(|e| anyhow::anyhow!("{e}"))?;
             api.store(Arc::new(fresh));
         }
+        self.bring_last_good(&release, &scheme)?;
         self.runtime.make_current(release.clone());
         if let Some(offering) = &self.offering {
             let stored = |digest: &Digest| self.store.component(&digest.to_string()).ok().flatten();

@@ -50,7 +50,12 @@ fn came_to(failure: &ShownFailure, answer: &Drill) -> String {
         .decided_by
         .as_ref()
         .map_or_else(String::new, |rule| format!(" (by {})", plain(rule)));
+    let last_good = failure
+        .last_good
+        .map_or_else(String::new, |number| format!(" (release {number})"));
+    let by = format!("{by}{last_good}");
     match failure.answer.as_str() {
+        "last-good" => format!("its last good release decides{last_good}"),
         "refuse" => {
             let told = failure.violations.iter();
             let told: Vec<String> = told
@@ -64,7 +69,7 @@ fn came_to(failure: &ShownFailure, answer: &Drill) -> String {
             Duration::from_millis(answer.retry_for_ms)
         ),
         "allow-and-flag" => "allowed, and flagged for the operator".to_owned(),
-        _ => "allowed".to_owned(),
+        _ => format!("allowed{by}"),
     }
 }
 
@@ -77,6 +82,7 @@ fn quarantine_terms(text: &mut String, rule: &DrilledRule) {
         Failing::Refuse => "refuse",
         Failing::Allow => "allow",
         Failing::AllowAndFlag => "allow and flag",
+        Failing::LastGood => "the last good release decides",
     };
     let decides = rule.failures.iter().filter_map(|failure| {
         let word = word(failure.in_quarantine?);

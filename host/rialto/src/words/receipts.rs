@@ -92,6 +92,10 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             };
             row("canary", said);
         }
+        if let Some(asked) = receipt.last_good_for {
+            let said = format!("it decided because the rule of release {asked} had failed");
+            row("last good", said);
+        }
         if receipt.quarantined {
             row("quarantine", "the rule was not asked".into());
         }

@@ -211,6 +211,10 @@ fn bound(rule: &BoundRule) -> String {
         Failing::Refuse => format!("refuse with {}", rule.failure_code),
         Failing::Allow => "allow".into(),
         Failing::AllowAndFlag => "allow and flag".into(),
+        Failing::LastGood => format!(
+            "ask its last good release, or else refuse with {}",
+            rule.failure_code
+        ),
     };
     let failing = match rule.failing.same() {
         Some(failing) => word(failing),

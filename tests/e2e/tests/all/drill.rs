@@ -202,6 +202,56 @@ async fn each_kind_of_failure_means_its_own_word_in_payments() {
     trapping.no_complaints().unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn last_good_release_decides_when_the_rule_fails() {
+    let more = "on-failure = { trap = \"last-good\", otherwise = \"refuse\" }";
+    let mut world = World::of(scheme("trap", more), &WorldOptions::default())
+        .await
+        .unwrap();
+    // The first release has none before it.
+    refused(&world.pay("5", "USD").await, Step::Transfer, "2001").unwrap();
+    let twin = world.scheme.twin().unwrap();
+    let folder = twin.path().to_str().unwrap().to_owned();
+    let apply = |world: &World| {
+        let applied = world.host.cli(&["release", "apply", &folder]).unwrap();
+        applied.success().unwrap();
+    };
+    twin.edit("do = \"trap\"", "do = \"allow\"").unwrap();
+    apply(&world);
+    committed(&world.pay("5", "USD").await).unwrap();
+    twin.edit("do = \"allow\"", "do = \"trap\"").unwrap();
+    apply(&world);
+    for restarts in [false, true] {
+        if restarts {
+            tokio::task::block_in_place(|| world.host.restart()).unwrap();
+        }
+        let paid = world.pay("5", "USD").await;
+        committed(&paid).unwrap();
+        let filed = receipts(&world, &paid.transfer_id, &["--again"]);
+        let of_rule = filed.iter().filter(|one| one["receipt"]["rule"] == RULE);
+        let [failed, decided] = &of_rule.collect::<Vec<_>>()[..] else {
+            panic!("{filed:#?}")
+        };
+        assert_eq!(failed["receipt"]["verdict"]["means"], "last-good");
+        assert_eq!(failed["receipt"]["release"], 3, "{failed:#}");
+        assert_eq!(decided["receipt"]["verdict"]["outcome"], "allow");
+        assert_eq!(decided["receipt"]["release"], 2, "{decided:#}");
+        assert_eq!(decided["receipt"]["lastGoodFor"], 3, "{decided:#}");
+        for one in [failed, decided] {
+            assert_eq!(one["again"]["same"], true, "{one:#}");
+        }
+        let found = drilled(&world, &["--rule", RULE, "--failure", "trap"]);
+        let failure = &found["rules"][0]["failures"][0];
+        assert_eq!(failure["answer"], "last-good", "{found:#}");
+        assert_eq!(failure["lastGood"], 2, "{found:#}");
+        let of_paid = ["--rule", RULE, "--failure", "trap", "--receipt"];
+        let of_paid = of_paid.iter().copied().chain([&*paid.transfer_id]);
+        let found = drilled(&world, &of_paid.collect::<Vec<_>>());
+        assert_eq!(found["rules"][0]["failures"][0]["answer"], "allow");
+    }
+    world.settled_books().await.unwrap();
+}
+
 fn quarantines(world: &World) -> Value {
     let said = world.host.cli(&["rule", "quarantines", "--json"]).unwrap();
     serde_json::from_str(&said.success().unwrap()).unwrap()

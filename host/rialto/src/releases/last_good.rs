@@ -1,0 +1,145 @@
+//! Finds the last good release of each rule that has the word `last-good`, and prepares it before the rule's release is
+//! current.
+//!
+//! That is the newest earlier release that was current once, and binds the rule of this name to the same step with other
+//! bytes or other settings. What of it is prepared is this rule alone. The current scheme must declare its codes.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+use rialto_components::release::BoundRule;
+use rialto_components::{Digest, Effective, Failing, Release, ReleaseSpec};
+use rialto_manifest::ComponentKind;
+use rialto_manifest::scheme::{Scheme, SchemeDocument};
+
+use super::{Refused, Releases};
+use crate::spec;
+
+/// The earlier releases that are looked at, the newest first.
+const LOOKED_AT_MAX: usize = 100;
+
+impl Releases {
+    /// Have the last good releases of a release's rules ready. A rule without one refuses when it fails, and the log says so.
+    pub(super) fn bring_last_good(
+        &self,
+        release: &Release,
+        scheme: &Scheme,
+    ) -> Result<(), Refused> {
+        let wants = |bound: &BoundRule| bound.failing.has_last_good();
+        if !release.steps.values().flatten().any(wants) {
+            return Ok(());
+        }
+        let were_current = self.store.releases_once_current();
+        let were_current = were_current.context("reading the releases")?;
+        let earlier: BTreeSet<u64> = were_current
+            .into_iter()
+            .filter(|number| *number < release.number)
+            .collect();
+        let earlier: Vec<u64> = earlier.into_iter().rev().take(LOOKED_AT_MAX).collect();
+        for (step, rules) in &release.steps {
+            for (nth, bound) in rules.iter().enumerate().filter(|(_, bound)| wants(bound)) {
+                if bound.last_good().is_some() {
+                    continue;
+                }
+                let rule = &bound.identity.name;
+                match earlier
+                    .iter()
+                    .find_map(|number| self.earlier(*number, release, (step, bound), scheme))
+                {
+                    None => {
+                        tracing::warn!(%step, %rule, "a rule has no last good release: where its failure means `last-good`, it refuses");
+                    }
+                    Some(earlier) => {
+                        let number = earlier.number;
+                        match release.set_last_good(step, nth, earlier) {
+                            Ok(()) => {
+                                tracing::info!(%step, %rule, number, "the last good release of a rule is ready");
+                            }
+                            Err(error) => {
+                                tracing::warn!(%step, %rule, number, %error, "the last good release of a rule cannot be asked: where its failure means `last-good`, it refuses");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A rule at a step of an earlier release alone, if it is there, differs, and can be prepared.
+    fn earlier(
+        &self,
+        number: u64,
+        release: &Release,
+        (step, bound): (&str, &BoundRule),
+        scheme: &Scheme,
+    ) -> Option<Release> {
+        let rule = &*bound.identity.name;
+        let document = self.document(number).ok()?;
+        let now = (release.members[bound.member].digest, bound.settings_digest);
+        let settings = differing(&document, step, rule, now)?;
+        let spec = self.spec_of_rule(number, &document, (step, bound), &settings, scheme);
+        let prepared = spec.and_then(|spec| {
+            let prepared = self.runtime.prepare(&spec);
+            prepared.map_err(|problems| anyhow::anyhow!("{problems:?}"))
+        });
+        prepared
+            .inspect_err(|error| {
+                tracing::warn!(
+                    step,
+                    rule,
+                    number,
+                    "an earlier release of a rule cannot be prepared: {error:#}"
+                );
+            })
+            .ok()
+    }
+
+    fn spec_of_rule(
+        &self,
+        number: u64,
+        document: &SchemeDocument,
+        (step, bound): (&str, &BoundRule),
+        settings: &str,
+        scheme: &Scheme,
+    ) -> anyhow::Result<ReleaseSpec> {
+        let rule = &*bound.identity.name;
+        let bytes = |digest: Digest| {
+            let bytes = self.store.component(&digest.to_string()).ok().flatten();
+            bytes.map(Into::into)
+        };
+        let mut spec = spec::release(number, document, bytes)?.rules_alone();
+        spec.components.retain(|one| *one.name == *rule);
+        spec.steps
+            .retain(|one| *one.step == *step && *one.rule == *rule && *one.settings == *settings);
+        spec.steps.truncate(1);
+        for one in &mut spec.steps {
+            one.failing = Failing::Refuse.into();
+            one.failure_code = bound.failure_code.clone();
+            one.quarantine = None;
+            one.effective = Effective::default();
+            one.shadow = None;
+            one.canary = None;
+        }
+        let codes = scheme.errors.iter();
+        spec.codes = codes.map(|one| one.code.as_str().to_owned()).collect();
+        Ok(spec)
+    }
+}
+
+/// The settings of a rule at a step of a release, if its bytes or settings differ from those now.
+fn differing(
+    document: &SchemeDocument,
+    step: &str,
+    rule: &str,
+    now: (Digest, Digest),
+) -> Option<String> {
+    let scheme = document.scheme().ok()?;
+    let digest = document.digests.get(ComponentKind::Rule, rule);
+    let digest = digest.map(spec::digest)?;
+    let mut steps = scheme.steps.iter();
+    let (_, bindings) = steps.find(|(name, _)| name.as_str() == step)?;
+    let of_rule = bindings.iter().filter(|one| one.rule.as_str() == rule);
+    let mut settings = of_rule.map(|one| one.settings_json());
+    settings.find(|settings| (digest, Digest::of(settings.as_bytes())) != now)
+}
