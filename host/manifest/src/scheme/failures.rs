@@ -26,7 +26,7 @@ pub enum FailureWord {
     Allow,
     /// As `allow`, and the receipt is marked for the operator.
     AllowAndFlag,
-    /// The same rule of the newest earlier release in which its component or settings differ decides. Without one, or if that fails too, the request is refused.
+    /// The same rule of the newest earlier release in which its component or settings differ, and that no rollback took back, decides. Without one, or if that fails too, the request is refused.
     LastGood,
 }
 

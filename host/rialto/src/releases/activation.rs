@@ -105,6 +105,7 @@ impl Releases {
         request: Option<&ChangeRequest<'_>>,
     ) -> Result<(), Refused> {
         let number = release.number;
+        self.bring_last_good(&release, &document)?;
         if current.is_none() {
             // No release serves yet, so the deliveries of the activation run on this release too.
             self.runtime.make_current(release.clone());
@@ -185,7 +186,6 @@ impl Releases {
             let fresh = api_of(&release, name, &scheme).map_err(|e| anyhow::anyhow!("{e}"))?;
             api.store(Arc::new(fresh));
         }
-        self.bring_last_good(&release, &scheme)?;
         self.runtime.make_current(release.clone());
         if let Some(offering) = &self.offering {
             let stored = |digest: &Digest| self.store.component(&digest.to_string()).ok().flatten();
@@ -211,6 +211,7 @@ impl Releases {
         number: u64,
         document: SchemeDocument,
     ) -> Result<(), Refused> {
+        self.bring_last_good(&release, &document)?;
         self.publish(release, &document)?;
         *self.current.lock() = Some((number, document));
         Ok(())

@@ -1,8 +1,9 @@
 //! Finds the last good release of each rule that has the word `last-good`, and prepares it before the rule's release is
 //! current.
 //!
-//! That is the newest earlier release that was current once, and binds the rule of this name to the same step with other
-//! bytes or other settings. What of it is prepared is this rule alone. The current scheme must declare its codes.
+//! That is the newest earlier release that was current, was not taken back by a rollback since, and binds the rule of this
+//! name to the same step with other bytes or other settings. What of it is prepared is this rule alone. The current scheme
+//! must declare its codes.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,9 @@ use rialto_components::release::BoundRule;
 use rialto_components::{Digest, Effective, Failing, Release, ReleaseSpec};
 use rialto_manifest::ComponentKind;
 use rialto_manifest::scheme::{Scheme, SchemeDocument};
+use rialto_store_sqlite::StoredActivation;
 
-use super::{Refused, Releases};
+use super::{Refused, Releases, unfit};
 use crate::spec;
 
 /// The earlier releases that are looked at, the newest first.
@@ -23,17 +25,20 @@ impl Releases {
     pub(super) fn bring_last_good(
         &self,
         release: &Release,
-        scheme: &Scheme,
+        document: &SchemeDocument,
     ) -> Result<(), Refused> {
         let wants = |bound: &BoundRule| bound.failing.has_last_good();
         if !release.steps.values().flatten().any(wants) {
             return Ok(());
         }
+        let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
+        let activations = self.store.activations();
+        let taken_back = taken_back(&activations.context("reading the activations")?);
         let were_current = self.store.releases_once_current();
         let were_current = were_current.context("reading the releases")?;
         let earlier: BTreeSet<u64> = were_current
             .into_iter()
-            .filter(|number| *number < release.number)
+            .filter(|number| *number < release.number && !taken_back.contains(number))
             .collect();
         let earlier: Vec<u64> = earlier.into_iter().rev().take(LOOKED_AT_MAX).collect();
         for (step, rules) in &release.steps {
@@ -44,7 +49,7 @@ impl Releases {
                 let rule = &bound.identity.name;
                 match earlier
                     .iter()
-                    .find_map(|number| self.earlier(*number, release, (step, bound), scheme))
+                    .find_map(|number| self.earlier(*number, release, (step, bound), &scheme))
                 {
                     None => {
                         tracing::warn!(%step, %rule, "a rule has no last good release: where its failure means `last-good`, it refuses");
@@ -127,6 +132,18 @@ impl Releases {
     }
 }
 
+/// The releases that a rollback has taken back, and that have not become current since.
+fn taken_back(activations: &[StoredActivation]) -> BTreeSet<u64> {
+    let mut taken_back = BTreeSet::new();
+    for one in activations.iter().filter(|one| one.done) {
+        if one.release < one.before {
+            taken_back.extend(one.release + 1..=one.before);
+        }
+        taken_back.remove(&one.release);
+    }
+    taken_back
+}
+
 /// The settings of a rule at a step of a release, if its bytes or settings differ from those now.
 fn differing(
     document: &SchemeDocument,
@@ -142,4 +159,41 @@ fn differing(
     let of_rule = bindings.iter().filter(|one| one.rule.as_str() == rule);
     let mut settings = of_rule.map(|one| one.settings_json());
     settings.find(|settings| (digest, Digest::of(settings.as_bytes())) != now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rialto_engine::Timestamp;
+
+    fn activated(release: u64, before: u64, done: bool) -> StoredActivation {
+        StoredActivation {
+            release,
+            before,
+            at: Timestamp(0),
+            person: String::new(),
+            operator: String::new(),
+            note: String::new(),
+            done,
+        }
+    }
+
+    #[test]
+    fn what_a_rollback_took_back_is_not_good_until_it_is_current_again() {
+        let mut all = vec![
+            activated(1, 0, true),
+            activated(2, 1, true),
+            activated(3, 2, true),
+        ];
+        let of = |all: &[StoredActivation]| taken_back(all).into_iter().collect::<Vec<_>>();
+        assert_eq!(of(&all), [0; 0]);
+        all.push(activated(1, 3, false));
+        assert_eq!(of(&all), [0; 0], "it was refused");
+        all.push(activated(1, 3, true));
+        assert_eq!(of(&all), [2, 3]);
+        all.push(activated(4, 1, true));
+        assert_eq!(of(&all), [2, 3]);
+        all.push(activated(3, 4, true));
+        assert_eq!(of(&all), [2, 4]);
+    }
 }
