@@ -79,6 +79,7 @@ impl Runtime {
         Ok(Release {
             number: spec.number,
             digest: spec.digest,
+            scheme_digest: Digest::of(&*spec.scheme),
             members,
             wiring,
             steps,

@@ -181,6 +181,8 @@ pub struct Release {
     pub number: u64,
     /// The digest of its contents.
     pub digest: Digest,
+    /// The digest of the scheme's facts, which components may read.
+    pub scheme_digest: Digest,
     /// Its components.
     pub members: Vec<Member>,
     /// Which import of which component is linked to what.

@@ -21,8 +21,9 @@
 
 use std::sync::Arc;
 
-use rialto_engine::Name;
 use rialto_engine::history::Step;
+use rialto_engine::{Name, ReceiptHash, Timestamp};
+use rialto_receipts::{Malformed, SALT_BYTES, Salt};
 use serde::{Deserialize, Serialize};
 use wasmtime::Trap;
 use wasmtime::component::Val;
@@ -119,6 +120,12 @@ pub struct Receipt {
     pub fuel: u64,
     /// Fuel allowed.
     pub fuel_limit: u64,
+    /// Bytes of linear memory allowed. 0 in receipts of older versions.
+    #[serde(default)]
+    pub memory_limit: u64,
+    /// The digest of the scheme's facts, which a rule may read. Receipts of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme_digest: Option<Digest>,
     /// Microseconds.
     pub took_us: u64,
     /// Marked for the operator: the rule failed and the request went on.
@@ -132,6 +139,9 @@ pub struct Receipt {
     /// In whose place it decided, if it is a canary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<CanaryOf>,
+    /// Base64url of 16 random bytes, from which the salts of its fields are derived. Empty if the audit log does not have it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub salt: String,
 }
 
 /// Of a receipt of a canary: in whose place it was asked.
@@ -304,7 +314,7 @@ fn judged(
         took_us,
         branches: judgement.branches,
     };
-    keep_receipt(active, asked, member, (subject, input), &outcome, used)?;
+    keep_receipt(active, release, asked, (subject, input), &outcome, used)?;
     Ok(outcome)
 }
 
@@ -327,8 +337,8 @@ fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
 
 fn keep_receipt(
     active: &mut Active,
+    release: &Release,
     asked: &Asked<'_>,
-    member: &Member,
     (subject, input): (&str, &serde_json::value::RawValue),
     outcome: &Outcome,
     used: Used,
@@ -339,6 +349,7 @@ fn keep_receipt(
         branches,
     } = used;
     let (step, bound) = (asked.step, asked.bound);
+    let member = &release.members[bound.member];
     // The failure of a canary decides nothing: the rule in whose place it was asked does.
     let is_void = asked.canary.is_some() && matches!(outcome, Outcome::Failed { .. });
     let flagged = matches!(
@@ -362,6 +373,8 @@ fn keep_receipt(
         verdict: outcome.clone(),
         fuel,
         fuel_limit: member.limits.fuel.unwrap_or_default(),
+        memory_limit: member.limits.memory_bytes as u64,
+        scheme_digest: Some(release.scheme_digest),
         took_us,
         flagged,
         branches,
@@ -370,9 +383,10 @@ fn keep_receipt(
             rule: rule.clone(),
             is_void,
         }),
+        salt: salted(active.turn.logs_receipts(), |bytes| active.turn.salt(bytes)),
     };
-    let body = serde_json::to_string(&receipt)?;
-    active.turn.receipt(subject, body)?;
+    let (body, hash) = receipt.written(active.turn.now())?;
+    active.turn.receipt(subject, body, hash)?;
     active.turn.note(Step::Judged {
         step: step.clone(),
         rule: member.identity.name.clone(),
@@ -380,6 +394,32 @@ fn keep_receipt(
         took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
     })?;
     Ok(())
+}
+
+/// The salt of a new receipt, if the audit log is to have it.
+#[must_use]
+pub fn salted(is_logged: bool, fill: impl FnOnce(&mut [u8])) -> String {
+    if !is_logged {
+        return String::new();
+    }
+    let mut salt = [0; SALT_BYTES];
+    fill(&mut salt);
+    Salt(salt).text()
+}
+
+impl Receipt {
+    /// The receipt as it is stored, and its hash if it has a salt.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn written(&self, at: Timestamp) -> Result<(String, Option<ReceiptHash>), Malformed> {
+        let body = serde_json::to_string(self)?;
+        if self.salt.is_empty() {
+            return Ok((body, None));
+        }
+        let hash = rialto_receipts::hash(&body, at.0)?;
+        Ok((body, Some(hash.0)))
+    }
 }
 
 /// How far the call of a rule came.

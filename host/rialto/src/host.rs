@@ -18,7 +18,7 @@ use rialto_engine::Recovery;
 use rialto_engine::personal_data::PersonalData;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
-use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
+use rialto_engine::{Clock, Engine, Entropy, Environment, Limits, ReceiptLog};
 use rialto_keys::Keys;
 pub use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::operator::{Audience, GRPC};
@@ -53,6 +53,7 @@ use crate::ops;
 use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
 use crate::personal_data::HostPeople;
+use crate::receipt_log::HostReceiptLog;
 use crate::releases::Releases;
 use crate::shadow::Shadows;
 use crate::sign_in::SignIn;
@@ -117,6 +118,8 @@ pub struct Shared {
     pub people: Option<Arc<HostPeople>>,
     /// The audit log.
     pub audit: Arc<Audit>,
+    /// The audit log with its proofs.
+    pub audit_reader: Arc<AuditReader>,
     /// Whether the metrics show the names of destinations without a token.
     pub open_metrics: bool,
     /// The slowest pace of a client.
@@ -212,8 +215,9 @@ impl Host {
         let signers = AuditKey::all(audit_key.as_ref());
         let people = HostPeople::open(operator, start.scheme, (&store, folder))?;
         let reader = AuditReader::new(store.clone(), signers, archives.clone(), people.clone());
+        let audit_reader = Arc::new(reader);
         let runtime = runtime.with_authority(authority);
-        let runtime = runtime.with_audit_log(Arc::new(reader));
+        let runtime = runtime.with_audit_log(audit_reader.clone());
         let denials = Arc::new(BoundedDenials::new(clock.clone()));
         let runtime = runtime.with_denials(denials.clone());
         let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
@@ -240,6 +244,10 @@ impl Host {
             entropy: entropy.clone(),
             spans: turn_spans,
             personal_data: people.clone().map(|people| people as Arc<dyn PersonalData>),
+            // Without a key, nothing would be signed.
+            receipt_log: audit_key
+                .is_some()
+                .then(|| Arc::new(HostReceiptLog) as Arc<dyn ReceiptLog>),
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
@@ -305,6 +313,7 @@ impl Host {
             passkeys,
             people,
             audit,
+            audit_reader,
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),
             archiver,

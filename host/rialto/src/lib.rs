@@ -49,6 +49,8 @@ pub mod passkeys;
 pub mod personal_data;
 pub mod plan;
 pub mod plans;
+pub mod receipt_log;
+pub mod receipt_proofs;
 pub mod releases;
 pub mod replay;
 pub mod revocations;

@@ -21,6 +21,7 @@ mod personal_data;
 mod plan;
 mod plugin;
 mod proto;
+mod receipts;
 mod release;
 mod rule;
 mod rules_alone;
@@ -153,7 +154,7 @@ enum Command {
     /// Show every turn about a transfer, a quote or a party
     Events(inspect::Events),
     /// Show the receipts of rules' verdicts about a transfer or a quote
-    Receipts(inspect::Receipts),
+    Receipts(receipts::Receipts),
     /// Show a component's documents
     Documents(inspect::Documents),
     /// Show outbound messages with their outcomes, or the state of their destinations

@@ -35,6 +35,8 @@ pub struct ComponentFile {
     /// What it imports and exports.
     pub shape: Shape,
     limits: Limits,
+    /// The scheme's facts, a JSON object.
+    scheme: Arc<str>,
     runtime: Runtime,
     _compiled: tempfile::TempDir,
 }
@@ -66,6 +68,7 @@ impl ComponentFile {
             bytes: bytes.into(),
             shape: Shape::default(),
             limits,
+            scheme: "{}".into(),
             runtime,
             _compiled: folder,
         };
@@ -76,6 +79,15 @@ impl ComponentFile {
             }
             Err(problem) => Err(problem),
         })
+    }
+
+    /// The same in a scheme with these facts (a JSON object).
+    #[must_use]
+    pub fn in_scheme(self, facts: &str) -> Self {
+        Self {
+            scheme: facts.into(),
+            ..self
+        }
     }
 
     /// Whether it is a rule. If not, it is a context.
@@ -142,7 +154,7 @@ impl ComponentFile {
             digest: self.digest,
             components: vec![self.component(Role::Rule)],
             steps,
-            scheme: "{}".into(),
+            scheme: self.scheme.clone(),
             lists: Arc::default(),
             signers: Vec::new(),
             codes,

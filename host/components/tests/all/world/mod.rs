@@ -320,6 +320,7 @@ impl World {
             entropy: Arc::new(SystemEntropy),
             spans: None,
             personal_data: None,
+            receipt_log: None,
         };
         let (engine, _) = Engine::open(environment, runtime.clone(), limits).unwrap();
         let threads = Threads::start(&engine, 4).unwrap();
