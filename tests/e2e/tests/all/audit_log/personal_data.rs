@@ -295,7 +295,12 @@ async fn receipts_about_people_are_proven_until_their_key_is_destroyed() {
     let place = tempfile::tempdir().unwrap();
     let export = |file: &str| {
         let file = place.path().join(file);
-        let command = ["receipts", &outcome.quote_id, "--out", file.to_str().unwrap()];
+        let command = [
+            "receipts",
+            &outcome.quote_id,
+            "--out",
+            file.to_str().unwrap(),
+        ];
         scene.world.host.cli(&command).unwrap()
     };
     export("before.json").success().unwrap();

@@ -13,7 +13,11 @@ fn key(scene: &Scene) -> PathBuf {
 /// Writes the receipts about an id to a new file.
 fn export(scene: &Scene, id: &str, file: &Path) -> CliOutput {
     let file = file.to_str().unwrap();
-    scene.world.host.cli(&["receipts", id, "--out", file]).unwrap()
+    scene
+        .world
+        .host
+        .cli(&["receipts", id, "--out", file])
+        .unwrap()
 }
 
 fn verify(file: &Path, key: &Path, more: &[&str]) -> CliOutput {
@@ -28,7 +32,9 @@ fn verify(file: &Path, key: &Path, more: &[&str]) -> CliOutput {
 fn verified(file: &Path, key: &Path, more: &[&str]) -> Vec<Value> {
     let more = [&["--json"], more].concat();
     let lines = verify(file, key, &more).success().unwrap();
-    let lines = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
     lines.collect()
 }
 
@@ -64,9 +70,14 @@ async fn receipts_are_verified_and_judged_again_without_the_host() {
     committed(&outcome).unwrap();
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("receipts.json");
-    export(&scene, &outcome.transfer_id, &file).success().unwrap();
+    export(&scene, &outcome.transfer_id, &file)
+        .success()
+        .unwrap();
     let again = export(&scene, &outcome.transfer_id, &file);
-    assert!(again.code != 0 && again.stderr.contains("exists"), "{again}");
+    assert!(
+        again.code != 0 && again.stderr.contains("exists"),
+        "{again}"
+    );
     // A key that somebody has handed over is all that is needed.
     let known = place.path().join("log.pem");
     fs::copy(key(&scene), &known).unwrap();
@@ -88,31 +99,73 @@ async fn receipts_are_verified_and_judged_again_without_the_host() {
     // Without the payer, it is proven and cannot be asked again.
     let redacted = place.path().join("redacted.json");
     let wrong = redact(&file, &["input.pyer"], &redacted);
-    assert!(wrong.code != 0 && wrong.stderr.contains("input."), "{wrong}");
-    let one = found.iter().find(|one| one["fields"]["input.transfer"].is_object());
+    assert!(
+        wrong.code != 0 && wrong.stderr.contains("input."),
+        "{wrong}"
+    );
+    let one = found
+        .iter()
+        .find(|one| one["fields"]["input.transfer"].is_object());
     assert!(one.is_some(), "{found:#?}");
-    redact(&file, &["input.transfer"], &redacted).success().unwrap();
+    redact(&file, &["input.transfer"], &redacted)
+        .success()
+        .unwrap();
     let text = fs::read_to_string(&redacted).unwrap();
     for one in verified(&redacted, &known, &[]) {
         assert_eq!(one["proof"]["redacted"], 2, "{one:#}");
-        assert!(one["fields"]["input.transfer"].is_null() && one["fields"]["inputDigest"].is_null());
+        assert!(
+            one["fields"]["input.transfer"].is_null() && one["fields"]["inputDigest"].is_null()
+        );
         assert!(text.contains(one["id"].to_string().as_str()));
     }
     let refused = verify(&redacted, &known, &rules);
-    assert!(refused.code == 1 && refused.stdout.contains("inputDigest"), "{refused}");
+    assert!(
+        refused.code == 1 && refused.stdout.contains("inputDigest"),
+        "{refused}"
+    );
 
     // Other bytes, a key of somebody else, and a changed field.
     let other = scene.world.scheme.component("scheduling");
     let other = ["--component", other.to_str().unwrap()];
     let unused = verify(&file, &known, &other);
-    assert!(unused.code == 1 && unused.stderr.contains("no receipt"), "{unused}");
+    assert!(
+        unused.code == 1 && unused.stderr.contains("no receipt"),
+        "{unused}"
+    );
     let stranger = place.path().join("stranger.pem");
-    let (private, public) = (place.path().join("stranger.key"), stranger.to_str().unwrap());
+    let (private, public) = (
+        place.path().join("stranger.key"),
+        stranger.to_str().unwrap(),
+    );
     let curve = "ec_paramgen_curve:P-256";
-    openssl(&["genpkey", "-algorithm", "EC", "-pkeyopt", curve, "-out", private.to_str().unwrap()]);
-    openssl(&["pkey", "-in", private.to_str().unwrap(), "-pubout", "-out", public]);
+    openssl(
+        place.path(),
+        &[
+            "genpkey",
+            "-algorithm",
+            "EC",
+            "-pkeyopt",
+            curve,
+            "-out",
+            private.to_str().unwrap(),
+        ],
+    );
+    openssl(
+        place.path(),
+        &[
+            "pkey",
+            "-in",
+            private.to_str().unwrap(),
+            "-pubout",
+            "-out",
+            public,
+        ],
+    );
     let foreign = verify(&file, &stranger, &[]);
-    assert!(foreign.code == 1 && foreign.stdout.contains("not proven"), "{foreign}");
+    assert!(
+        foreign.code == 1 && foreign.stdout.contains("not proven"),
+        "{foreign}"
+    );
     let mut changed: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let field = &mut changed["receipts"][0]["disclosures"][3];
     let forged = URL_SAFE_NO_PAD.decode(field.as_str().unwrap()).unwrap();
@@ -121,7 +174,10 @@ async fn receipts_are_verified_and_judged_again_without_the_host() {
     *field = json!(URL_SAFE_NO_PAD.encode(forged.to_string()));
     fs::write(&redacted, changed.to_string()).unwrap();
     let forged = verify(&redacted, &known, &[]);
-    assert!(forged.code == 1 && forged.stdout.contains("was changed"), "{forged}");
+    assert!(
+        forged.code == 1 && forged.stdout.contains("was changed"),
+        "{forged}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -135,7 +191,9 @@ async fn receipts_of_a_killed_host_are_proven_and_changed_ones_are_not() {
         scene.world.host.restart()
     })
     .unwrap();
-    rialto_tests::metrics::idle(&scene.world.host).await.unwrap();
+    rialto_tests::metrics::idle(&scene.world.host)
+        .await
+        .unwrap();
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("receipts.json");
     export(&scene, &ids.0, &file).success().unwrap();
@@ -144,16 +202,24 @@ async fn receipts_of_a_killed_host_are_proven_and_changed_ones_are_not() {
     // Whoever owns the database makes an approval of another amount.
     scene.signed().await;
     tokio::task::block_in_place(|| scene.world.host.stop()).unwrap();
-    let options = SqliteConnectOptions::new().filename(scene.world.scheme.state().join("rialto.db"));
+    let options =
+        SqliteConnectOptions::new().filename(scene.world.scheme.state().join("rialto.db"));
     let mut database = options.connect().await.unwrap();
     let forge = "UPDATE receipts SET body = replace(body, '\"fuelLimit\":', '\"fuelLimit\":9') WHERE subject LIKE '%' || ?";
-    let forged = sqlx::query(forge).bind(&ids.0).execute(&mut database).await.unwrap();
+    let forged = sqlx::query(forge)
+        .bind(&ids.0)
+        .execute(&mut database)
+        .await
+        .unwrap();
     assert!(forged.rows_affected() > 0);
     database.close().await.unwrap();
     tokio::task::block_in_place(|| scene.world.host.restart()).unwrap();
     let file = place.path().join("forged.json");
     let refused = export(&scene, &ids.0, &file);
-    assert!(refused.code == 1 && refused.stderr.contains("no entry with its hash"), "{refused}");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("no entry with its hash"),
+        "{refused}"
+    );
     assert!(!file.exists());
 }
 
@@ -171,9 +237,15 @@ async fn entries_about_receipts_are_left_out_of_what_people_read() {
     assert!(exported(&["--receipts"]).contains("receipts.made"));
     let found = scene.search(json!({})).await;
     let has_receipts = |entry: &Value| entry["entry"].to_string().contains("receipts.made");
-    assert!(!found.is_empty() && !found.iter().any(has_receipts), "{found:#?}");
+    assert!(
+        !found.is_empty() && !found.iter().any(has_receipts),
+        "{found:#?}"
+    );
     let asked = scene.search(json!({ "action": "receipts.made" })).await;
-    assert!(!asked.is_empty() && asked.iter().all(has_receipts), "{asked:#?}");
+    assert!(
+        !asked.is_empty() && asked.iter().all(has_receipts),
+        "{asked:#?}"
+    );
 }
 
 #[tokio::test]
@@ -184,9 +256,15 @@ async fn receipts_of_a_host_without_a_key_have_no_proof() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("receipts.json");
     let refused = export(&scene, &outcome.transfer_id, &file);
-    assert!(refused.code == 1 && refused.stderr.contains("[audit]"), "{refused}");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("[audit]"),
+        "{refused}"
+    );
     assert!(!file.exists());
-    let receipts = scene.world.host.cli(&["receipts", &outcome.transfer_id, "--json"]);
+    let receipts = scene
+        .world
+        .host
+        .cli(&["receipts", &outcome.transfer_id, "--json"]);
     let receipts = receipts.unwrap().success().unwrap();
     assert!(!receipts.contains("\"salt\""), "{receipts}");
 }
