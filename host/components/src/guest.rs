@@ -12,6 +12,7 @@ use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
 use crate::denials::Denials;
+use crate::judges::Agreed;
 use crate::release::Release;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
@@ -34,6 +35,8 @@ pub struct Active {
     pub actor: Option<Arc<Actor>>,
     /// Who has made the call that the component with the turn answers; none for the host itself.
     pub caller: Option<Source>,
+    /// Under which rules the component with the turn has agreed on what it has judged now.
+    pub agreed: Option<Agreed>,
 }
 
 /// Who has made a call.

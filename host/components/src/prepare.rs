@@ -85,6 +85,7 @@ impl Runtime {
             steps,
             suspensions: self.suspensions.clone(),
             canaries: self.canaries.clone(),
+            earlier: Arc::downgrade(&self.earlier),
             by_name,
         })
     }
@@ -597,6 +598,7 @@ impl<'a> Binding<'a> {
             settings_digest: Digest::of(self.settings.as_bytes()),
             failing: step.failing,
             failure_code: step.failure_code.clone(),
+            always_newest: step.always_newest,
             effective: step.effective,
             shadow: None,
             canary: None,

@@ -1,6 +1,6 @@
 //! A prepared release in memory: its components, linked, and their wiring.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use foldhash::HashMap;
 use rialto_engine::Name;
@@ -11,6 +11,7 @@ use wasmtime::component::{ComponentExportIndex, InstancePre};
 use crate::canaries::Canaries;
 use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
+use crate::earlier::{Earlier, EarlierReleases};
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
 use crate::introspect::Shape;
@@ -145,6 +146,8 @@ pub struct BoundRule {
     pub failing: Failing,
     /// The code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// Whether the current release's one judges also what was agreed under an earlier one.
+    pub always_newest: bool,
     /// When the rule is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.
@@ -193,6 +196,8 @@ pub struct Release {
     pub(crate) suspensions: Arc<Suspensions>,
     /// Who says which requests a canary decides about.
     pub(crate) canaries: Arc<dyn Canaries>,
+    /// The releases that stay ready. They have this too, so it does not keep them.
+    pub(crate) earlier: Weak<EarlierReleases>,
     pub(crate) by_name: HashMap<Name, usize>,
 }
 
@@ -202,6 +207,12 @@ impl Release {
     pub fn has_candidates(&self) -> bool {
         let mut rules = self.steps.values().flatten();
         rules.any(|bound| bound.shadow.is_some() || bound.canary.is_some())
+    }
+
+    /// An earlier release, if it is ready.
+    pub(crate) fn earlier(&self, number: u64) -> Earlier {
+        let earlier = self.earlier.upgrade();
+        earlier.map_or(Earlier::NotKept, |earlier| earlier.get(number))
     }
 
     /// Whether a rule is suspended at an instant, in milliseconds since 1970.

@@ -31,6 +31,7 @@ use wasmtime::component::Val;
 use crate::digest::Digest;
 use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
+use crate::judges::{AgreedUnder, Judge, Judges};
 use crate::release::{BoundRule, Member, Release};
 use crate::spec::Failing;
 use crate::values::Json;
@@ -106,7 +107,7 @@ pub struct Receipt {
     pub digest: Digest,
     /// The digest of the rule's settings at this step. The release has the settings.
     pub settings_digest: Digest,
-    /// The release that asked.
+    /// The release whose rule was asked.
     pub release: u64,
     /// What the rule was asked about.
     pub subject: String,
@@ -139,6 +140,9 @@ pub struct Receipt {
     /// In whose place it decided, if it is a canary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<CanaryOf>,
+    /// Under which release it was agreed, if that was another one than the current, and why this one has judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<AgreedUnder>,
     /// Base64url of 16 random bytes, from which the salts of its fields are derived. Empty if the audit log does not have it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub salt: String,
@@ -200,18 +204,24 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
     let Some(active) = &mut guest.active else {
         return Err(wasmtime::format_err!("there is no turn"));
     };
-    let release = active.release.clone();
-    let Some(rules) = release.steps.get(step) else {
+    let now = active.turn.now().0;
+    let judges = Judges::of(&active.release, active.agreed, now);
+    let rules = judges.rules(step);
+    if rules.is_empty() {
         return Ok(allow());
-    };
+    }
     let [Val::String(subject), input] = params else {
         return Err(wasmtime::format_err!(
             "`{step}.check` takes a subject and an input"
         ));
     };
     let input_json = serde_json::value::to_raw_value(&Json(input))?;
-    let now = active.turn.now().0;
-    for bound in rules.iter().filter(|bound| bound.effective.covers(now)) {
+    for Judge {
+        release,
+        bound,
+        agreed,
+    } in rules
+    {
         let member = &release.members[bound.member];
         if release.suspensions.suspends(&member.identity.name, now) {
             active.turn.note(Step::Judged {
@@ -232,8 +242,9 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
                 step,
                 bound: &canary.bound,
                 canary: Some(&member.identity.name),
+                agreed: agreed.clone(),
             };
-            let outcome = judged(active, &release, &asked, (subject, &input_json), params)?;
+            let outcome = judged(active, release, &asked, (subject, &input_json), params)?;
             match &outcome {
                 Outcome::Failed { reason, .. } => release.canaries.failed(canary, reason),
                 decided => {
@@ -249,8 +260,9 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             step,
             bound,
             canary: None,
+            agreed,
         };
-        let outcome = judged(active, &release, &asked, (subject, &input_json), params)?;
+        let outcome = judged(active, release, &asked, (subject, &input_json), params)?;
         if let Some(refusal) = verdict(&outcome, bound) {
             return Ok(refusal);
         }
@@ -265,6 +277,8 @@ struct Asked<'a> {
     bound: &'a BoundRule,
     /// Of a canary, the rule in whose place it decides.
     canary: Option<&'a Name>,
+    /// Of what was agreed under another release.
+    agreed: Option<AgreedUnder>,
 }
 
 /// What a verdict took.
@@ -366,7 +380,7 @@ fn keep_receipt(
         rule_version: version.unwrap_or_default(),
         digest: member.digest,
         settings_digest: bound.settings_digest,
-        release: active.release.number,
+        release: release.number,
         subject: subject.to_owned(),
         input: input.to_owned(),
         input_digest: Digest::of(input.get()),
@@ -383,6 +397,7 @@ fn keep_receipt(
             rule: rule.clone(),
             is_void,
         }),
+        agreed: asked.agreed.clone(),
         salt: salted(active.turn.logs_receipts(), |bytes| active.turn.salt(bytes)),
     };
     let (body, hash) = receipt.written(active.turn.now())?;

@@ -122,6 +122,8 @@ pub struct StepSpec {
     pub failing: Failing,
     /// The error code that a failure that refuses gives.
     pub failure_code: Arc<str>,
+    /// Whether the current release's one judges also what was agreed under an earlier one.
+    pub always_newest: bool,
     /// When it is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.

@@ -333,6 +333,7 @@ impl Host {
         };
         // The release before the threads: reminders that are due fire with the timer's first look.
         let resumed = start.resumed(shared.releases.resume())?;
+        shared.releases.recall_earlier()?;
         start.goes_on()?;
         let (workers, at_once) = (workers(operator), turns_at_once(operator));
         let threads = Threads::start_with_spares(&shared.engine, workers, at_once);

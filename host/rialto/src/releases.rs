@@ -33,6 +33,7 @@
 mod activation;
 pub mod calendar;
 mod changes;
+mod earlier;
 mod planned;
 mod refused;
 mod views;

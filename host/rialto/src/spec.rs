@@ -72,6 +72,10 @@ pub fn release(
                 OnFailure::AllowAndFlag => Failing::AllowAndFlag,
             },
             failure_code: binding.failure_code.as_str().into(),
+            always_newest: scheme
+                .rules
+                .iter()
+                .any(|(name, rule)| *name == binding.rule && rule.always_newest),
             effective: Effective {
                 from: binding.effective_from.map(|at| at.millis()),
                 until: binding.effective_until.map(|at| at.millis()),

@@ -7,6 +7,7 @@ mod containment;
 mod external_calls;
 mod foreign;
 mod in_flight;
+mod judges;
 mod keys;
 mod limits;
 mod refusals;

@@ -232,6 +232,7 @@ impl RuleFile {
             settings: settings.into(),
             failing: Failing::Refuse,
             failure_code: FAILURE_CODE.into(),
+            always_newest: false,
             effective: Effective::default(),
             shadow: None,
             canary: None,

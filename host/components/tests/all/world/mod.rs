@@ -95,7 +95,7 @@ pub fn asker() -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: texts(&["storage", "logging"]),
+            host: texts(&["storage", "judging", "logging"]),
             calls: texts(&["hostile-context/echo"]),
             publishes: texts(&["hostile-context/happened"]),
             rules: texts(&[PREPARE, QUOTE]),
@@ -139,6 +139,7 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         settings: settings.into(),
         failing,
         failure_code: FAILURE_CODE.into(),
+            always_newest: false,
         effective: Effective::default(),
         shadow: None,
         canary: None,
