@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-archive", &[]),
     ("rialto-audit", &[]),
+    ("rialto-bundles", &[]),
     ("rialto-certificates", &[]),
     (
         "rialto-store-sqlite",
@@ -78,6 +79,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "rialto-archive",
             "rialto-audit",
+            "rialto-bundles",
             "rialto-certificates",
             "rialto-components",
             "rialto-edge",
@@ -183,8 +185,11 @@ const OWNED: &[(&str, &[&str])] = &[
     ("hyper", HTTP),
     ("hyper-util", HTTP),
     ("http-body-util", HTTP),
-    // The operators' API, and the control API of simulated FSPs, which have no OpenAPI document.
-    ("axum", &["rialto", "rialto-simulator"]),
+    // Registries of bundles have their own protocol.
+    ("oci-client", &["rialto-bundles"]),
+    // The operators' API, and the control API of simulated FSPs, which have no OpenAPI document. Tests of bundles have
+    // a registry that lies.
+    ("axum", &["rialto", "rialto-bundles", "rialto-simulator"]),
     ("tower", &["rialto", "rialto-grpc"]),
     // The server, and the client that a tool makes for tests.
     ("tonic", &["rialto-grpc", "rialto-grpc-client"]),
