@@ -41,6 +41,8 @@ const ACCEPTED: [&str; 4] = [
     "application/vnd.docker.distribution.manifest.v2+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
 ];
+/// What each certificate begins with.
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 /// The client's name for registries.
 const AGENT: &str = concat!("rialto/", env!("CARGO_PKG_VERSION"));
 
@@ -65,6 +67,12 @@ impl Access {
         let is_plain = self.is_plain(place);
         if is_plain && !place.is_loopback() && !self.credentials.are_none() {
             return Err(RegistryError::BareCredentials(place.registry().to_owned()));
+        }
+        if let Some(text) = &self.authorities {
+            let mark = BEGIN.as_bytes();
+            if !text.windows(mark.len()).any(|part| part == mark) {
+                return Err(RegistryError::NoAuthority);
+            }
         }
         let certificate = |data: &Vec<u8>| Certificate {
             encoding: CertificateEncoding::Pem,

@@ -19,6 +19,7 @@ pub mod authority;
 pub mod authorization;
 pub mod backtest;
 pub mod bodies;
+pub mod bundles;
 pub mod calls;
 pub mod canaries;
 pub mod checkpoints;
@@ -32,6 +33,7 @@ pub mod denials;
 pub mod disk;
 mod dumps;
 mod exporting;
+pub mod fitting;
 pub mod host;
 #[cfg(test)]
 mod host_ends;

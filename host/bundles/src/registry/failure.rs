@@ -59,6 +59,9 @@ pub enum RegistryError {
     /// Credentials would be readable on the network.
     #[error("credentials are not sent to {0} by plain HTTP: use HTTPS, or leave them out")]
     BareCredentials(String),
+    /// The file of authorities has none.
+    #[error("the file of authorities has no certificate in PEM")]
+    NoAuthority,
     /// A digest cannot be chosen.
     #[error("a bundle is pushed under a tag: name REGISTRY/NAME:TAG")]
     PushNeedsTag,

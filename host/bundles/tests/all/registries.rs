@@ -287,6 +287,12 @@ async fn credentials_are_sent_to_who_asks_and_not_in_the_clear() {
         "{refused}"
     );
     assert!(!refused.to_string().contains("w0rd"), "{refused}");
+    let no_authority = Access {
+        authorities: Some(b"no certificate".to_vec()),
+        ..Access::default()
+    };
+    let error = registry::pull(&place, &no_authority).await.unwrap_err();
+    assert!(matches!(error, RegistryError::NoAuthority), "{error}");
     let far: Place = "registry.example/rules/ceiling:1".parse().unwrap();
     let plain = Access {
         plain_http: true,

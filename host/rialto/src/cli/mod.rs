@@ -5,6 +5,7 @@ mod audit;
 mod backtest;
 mod backup;
 mod bench;
+mod bundle;
 mod canary;
 mod check;
 mod compiled;
@@ -131,6 +132,9 @@ enum Command {
     /// Make, build, check, try and test a plugin without a host; change one plugin of a running host
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Pack a release or a rule as one artifact; verify, unpack, push and pull it
+    #[command(subcommand)]
+    Bundle(bundle::BundleCommand),
     /// Show participants, or ask for a change that another operator approves
     #[command(subcommand)]
     Participant(office::Participant),
@@ -204,6 +208,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Canary(canary) => canary.run(),
         Command::Shadow(shadow) => shadow.run(),
         Command::Plugin(plugin) => plugin.run(),
+        Command::Bundle(bundle) => bundle.run(),
         Command::Participant(participant) => participant.run(),
         Command::Funds(funds) => funds.run(),
         Command::Settlement(settlement) => settlement.run(),

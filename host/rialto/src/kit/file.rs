@@ -48,6 +48,19 @@ impl ComponentFile {
     /// When it cannot be read; within it, why it is no component that this host can run.
     pub fn open(path: &Path, limits: Limits) -> anyhow::Result<Result<Self, Box<Problem>>> {
         let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::of(&stem, bytes.into(), limits)
+    }
+
+    /// Compile a component, and read what it imports and exports.
+    ///
+    /// # Errors
+    /// When there is no folder for compiled components; within it, why it is no component that this host can run.
+    pub fn of(
+        name: &str,
+        bytes: Arc<[u8]>,
+        limits: Limits,
+    ) -> anyhow::Result<Result<Self, Box<Problem>>> {
         let folder = rialto_files::temporary_folder().context("making a temporary folder")?;
         let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes));
         let cache = cache.context("making a folder for compiled components")?;
@@ -59,13 +72,12 @@ impl ComponentFile {
             ..PoolSize::default()
         };
         let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let name: Result<Name, _> = stem.replace('_', "-").parse();
+        let name: Result<Name, _> = name.replace('_', "-").parse();
         let name = name.map_or_else(|_| "component".into(), |name| name.shared());
         let mut file = Self {
             name,
             digest: Digest::of(&bytes),
-            bytes: bytes.into(),
+            bytes,
             shape: Shape::default(),
             limits,
             scheme: "{}".into(),
