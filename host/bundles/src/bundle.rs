@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::manifest::bounded;
-use crate::{ALL_BYTES_MAX, About, BundleError, BundlePath, Content, FILE_BYTES_MAX, FILES_MAX};
+use crate::{ALL_BYTES_MAX, About, BundleError, BundlePath, Content, FILES_MAX};
 
 /// A bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Bundle {
         content: Content,
         bytes: Vec<u8>,
     ) -> Result<(), BundleError> {
-        bounded(path.as_str(), bytes.len() as u64, FILE_BYTES_MAX)?;
+        bounded(path.as_str(), bytes.len() as u64, content.bytes_max())?;
         if self.files.len() >= FILES_MAX {
             return Err(BundleError::TooMany(self.files.len() + 1));
         }

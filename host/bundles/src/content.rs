@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::BundlePath;
+use crate::{BundlePath, FILE_BYTES_MAX};
 
 /// The number of this form of bundles.
 pub const FORMAT: u32 = 1;
+
+/// The most bytes of a document. A host reads no longer one.
+const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
+/// The most bytes of any other text. A plan has a whole scheme in it.
+const TEXT_BYTES_MAX: u64 = 16 << 20;
 
 /// What a bundle is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +106,16 @@ pub enum Content {
 }
 
 impl Content {
+    /// The most bytes of such a file.
+    #[must_use]
+    pub const fn bytes_max(&self) -> u64 {
+        match self {
+            Self::Component => FILE_BYTES_MAX,
+            Self::Scheme | Self::Lock | Self::Binding => DOCUMENT_BYTES_MAX,
+            Self::World { .. } | Self::Case { .. } | Self::Plan | Self::Signature => TEXT_BYTES_MAX,
+        }
+    }
+
     /// The media type of its blob.
     #[must_use]
     pub const fn media_type(&self) -> &'static str {

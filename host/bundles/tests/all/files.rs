@@ -105,6 +105,10 @@ fn what_is_too_large_is_refused() {
     over.push(0);
     let error = bundle.add(path("a"), Content::Component, over).unwrap_err();
     assert!(matches!(error, BundleError::TooLarge { .. }), "{error}");
+    for text in [Content::Scheme, Content::Binding, Content::Plan] {
+        let error = bundle.add(path("a"), text, large.clone()).unwrap_err();
+        assert!(matches!(error, BundleError::TooLarge { .. }), "{error}");
+    }
     for n in 0..ALL_BYTES_MAX / FILE_BYTES_MAX {
         let name = path(&format!("{n}"));
         bundle.add(name, Content::Component, large.clone()).unwrap();

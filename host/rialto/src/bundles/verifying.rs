@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use super::{contents, worlds};
 use crate::host::bytes;
+use crate::kit::binding;
 use crate::kit::file::ComponentFile;
-use crate::kit::{binding, case};
 use crate::plans::Officers;
 
 /// What was found.
@@ -219,8 +219,8 @@ fn capped(wanted: Limits, most: &Ceilings, name: &str, report: &mut Report) -> L
     let limits = Limits {
         memory_bytes: wanted.memory_bytes.min(bytes(most.memory)),
         deadline_ms: wanted.deadline_ms.min(most.deadline.millis()),
-        // Here nobody waits for the component, so it is always bounded.
-        fuel: Some(wanted.fuel.unwrap_or(most.fuel).min(most.fuel)),
+        // A context without a bound of its fuel has its deadline.
+        fuel: wanted.fuel.map(|fuel| fuel.min(most.fuel)),
         instances: wanted.instances,
     };
     let is_less = limits.memory_bytes < wanted.memory_bytes
@@ -237,5 +237,5 @@ fn capped(wanted: Limits, most: &Ceilings, name: &str, report: &mut Report) -> L
 
 /// The name of a case, for people.
 fn told(rule: &str, name: &str) -> String {
-    format!("{}/{rule}/{name}", case::FOLDER)
+    format!("case {name} of the rule {rule}")
 }
