@@ -12,6 +12,7 @@ mod backtest;
 mod backup;
 mod bad_input;
 mod bench;
+mod bundles;
 mod canaries;
 mod certificates;
 mod change_under_control;
