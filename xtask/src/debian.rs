@@ -1,11 +1,12 @@
 //! Installs Debian's packages.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::process;
+use crate::{process, repository};
 
 /// Whether this machine installs its packages so.
 pub fn is_here() -> bool {
@@ -50,6 +51,35 @@ pub fn install_faketime() -> Result<()> {
         install(&[package]).context("no libfaketime, which a test of a wrong clock needs")?;
     }
     Ok(())
+}
+
+/// The registry of bundles' tests: its package, which has a program of that name.
+const REGISTRY: &str = "docker-registry";
+
+/// Unpacks a registry among the tools on Debian. It is not installed, because Debian starts it as a service. Elsewhere the
+/// test that needs it says that it is missing.
+pub fn unpack_registry() -> Result<()> {
+    let folder = repository::tools().join(REGISTRY);
+    if !is_here() || folder.join("usr/bin").join(REGISTRY).exists() {
+        return Ok(());
+    }
+    process::say(&format!("unpacking {REGISTRY} (once on a machine)"));
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let download = || {
+        let mut command = quiet();
+        command.current_dir(&folder).args(["download", REGISTRY]);
+        command
+    };
+    if !process::succeeds(&mut download()) {
+        process::run(quiet().arg("update"))?;
+        process::run(&mut download()).context("no registry, which a test of bundles needs")?;
+    }
+    let listed = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let package = listed
+        .into_iter()
+        .find(|file| file.extension().is_some_and(|end| end == "deb"));
+    let package = package.context("apt-get has downloaded no package")?;
+    process::run(Command::new("dpkg").arg("-x").arg(package).arg(&folder))
 }
 
 /// apt-get without questions, with its output on standard error.

@@ -142,6 +142,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     }
     debian::install_token()?;
     debian::install_faketime()?;
+    debian::unpack_registry()?;
     install_browser()?;
     install_kms()?;
     install_openid()?;

@@ -25,6 +25,7 @@ wasmtime::component::bindgen!({
             import rialto:host/auditing@0.1.0;
             import rialto:host/audit-log@0.1.0;
             import rialto:host/caller@0.1.0;
+            import rialto:host/judging@0.1.0;
             import rialto:host/logging@0.1.0;
             import rialto:host/trace@0.1.0;
             export rialto:host/http-handler@0.1.0;

@@ -13,6 +13,7 @@ use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
 use crate::denials::Denials;
 use crate::failures::FailureKind;
+use crate::judges::Agreed;
 use crate::release::Release;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
@@ -35,6 +36,8 @@ pub struct Active {
     pub actor: Option<Arc<Actor>>,
     /// Who has made the call that the component with the turn answers; none for the host itself.
     pub caller: Option<Source>,
+    /// Under which rules the component with the turn has agreed on what it has judged now.
+    pub agreed: Option<Agreed>,
 }
 
 /// Who has made a call.

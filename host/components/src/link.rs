@@ -186,6 +186,7 @@ fn call(
         let caller = store.data().identity.name.clone();
         let mut active = lend(&mut store)?;
         let own_caller = active.caller.replace(Source::Component(caller));
+        let own_agreed = active.agreed.take();
         let release = active.release.clone();
         let started_us = active.turn.monotonic_us();
         let member = &release.members[provider];
@@ -202,6 +203,7 @@ fn call(
         let depth = active.depth.checked_sub(1);
         active.depth = depth.expect("a call that ends was counted when the turn was lent to it");
         active.caller = own_caller;
+        active.agreed = own_agreed;
         store.data_mut().active = Some(active);
         outcome.map_err(|error| explain(member, error))?;
         noted.map_err(wasmtime::Error::from)

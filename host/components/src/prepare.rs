@@ -93,11 +93,13 @@ impl Runtime {
         Ok(Release {
             number: spec.number,
             digest: spec.digest,
+            scheme_digest: Digest::of(&*spec.scheme),
             members,
             wiring,
             steps,
             suspensions: self.suspensions.clone(),
             canaries: self.canaries.clone(),
+            earlier: Arc::downgrade(&self.earlier),
             by_name,
         })
     }
@@ -612,6 +614,7 @@ impl<'a> Binding<'a> {
             failure_code: step.failure_code.clone(),
             last_good: LastGoodSlot::default(),
             quarantine: None,
+            always_newest: step.always_newest,
             effective: step.effective,
             shadow: None,
             canary: None,

@@ -1,6 +1,6 @@
 //! A prepared release in memory: its components, linked, and their wiring.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use foldhash::HashMap;
 use rialto_engine::Name;
@@ -11,6 +11,7 @@ use wasmtime::component::{ComponentExportIndex, InstancePre};
 use crate::canaries::Canaries;
 use crate::described::ConfigurationDescription;
 use crate::digest::Digest;
+use crate::earlier::{Earlier, EarlierReleases};
 use crate::failures::Failings;
 use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
@@ -152,6 +153,8 @@ pub struct BoundRule {
     pub last_good: LastGoodSlot,
     /// Its quarantine, if it is ever in one.
     pub quarantine: Option<BoundQuarantine>,
+    /// Whether the current release's one judges also what was agreed under an earlier one.
+    pub always_newest: bool,
     /// When the rule is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.
@@ -188,6 +191,8 @@ pub struct Release {
     pub number: u64,
     /// The digest of its contents.
     pub digest: Digest,
+    /// The digest of the scheme's facts, which components may read.
+    pub scheme_digest: Digest,
     /// Its components.
     pub members: Vec<Member>,
     /// Which import of which component is linked to what.
@@ -198,6 +203,8 @@ pub struct Release {
     pub(crate) suspensions: Arc<Suspensions>,
     /// Who says which requests a canary decides about.
     pub(crate) canaries: Arc<dyn Canaries>,
+    /// The releases that stay ready. They have this too, so it does not keep them.
+    pub(crate) earlier: Weak<EarlierReleases>,
     pub(crate) by_name: HashMap<Name, usize>,
 }
 
@@ -207,6 +214,12 @@ impl Release {
     pub fn has_candidates(&self) -> bool {
         let mut rules = self.steps.values().flatten();
         rules.any(|bound| bound.shadow.is_some() || bound.canary.is_some())
+    }
+
+    /// An earlier release, if it is ready.
+    pub(crate) fn earlier(&self, number: u64) -> Earlier {
+        let earlier = self.earlier.upgrade();
+        earlier.map_or(Earlier::NotKept, |earlier| earlier.get(number))
     }
 
     /// Whether a rule is suspended at an instant, in milliseconds since 1970.

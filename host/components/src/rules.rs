@@ -22,8 +22,9 @@
 
 use std::sync::Arc;
 
-use rialto_engine::Name;
 use rialto_engine::history::Step;
+use rialto_engine::{Name, ReceiptHash, Timestamp};
+use rialto_receipts::{Malformed, SALT_BYTES, Salt};
 use serde::{Deserialize, Serialize};
 use wasmtime::Trap;
 use wasmtime::component::Val;
@@ -32,6 +33,7 @@ use crate::digest::Digest;
 use crate::failures::FailureKind;
 use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
+use crate::judges::{AgreedUnder, Judge, Judges};
 use crate::quarantine::{Admission, Asking, QUARANTINED};
 use crate::release::{BoundRule, Member, Release};
 use crate::spec::Failing;
@@ -112,7 +114,7 @@ pub struct Receipt {
     pub digest: Digest,
     /// The digest of the rule's settings at this step. The release has the settings.
     pub settings_digest: Digest,
-    /// The release that asked.
+    /// The release whose rule was asked.
     pub release: u64,
     /// What the rule was asked about.
     pub subject: String,
@@ -126,6 +128,12 @@ pub struct Receipt {
     pub fuel: u64,
     /// Fuel allowed.
     pub fuel_limit: u64,
+    /// Bytes of linear memory allowed. 0 in receipts of older versions.
+    #[serde(default)]
+    pub memory_limit: u64,
+    /// The digest of the scheme's facts, which a rule may read. Receipts of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme_digest: Option<Digest>,
     /// Microseconds.
     pub took_us: u64,
     /// Marked for the operator: the rule failed and the request went on.
@@ -146,6 +154,12 @@ pub struct Receipt {
     /// the earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_good_for: Option<u64>,
+    /// Under which release it was agreed, if that was another one than the current, and why this one has judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<AgreedUnder>,
+    /// Base64url of 16 random bytes, from which the salts of its fields are derived. Empty if the audit log does not have it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub salt: String,
 }
 
 /// Of a receipt of a canary: in whose place it was asked.
@@ -204,18 +218,24 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
     let Some(active) = &mut guest.active else {
         return Err(wasmtime::format_err!("there is no turn"));
     };
-    let release = active.release.clone();
-    let Some(rules) = release.steps.get(step) else {
+    let now = active.turn.now().0;
+    let judges = Judges::of(&active.release, active.agreed, now);
+    let rules = judges.rules(step);
+    if rules.is_empty() {
         return Ok(allow());
-    };
+    }
     let [Val::String(subject), input] = params else {
         return Err(wasmtime::format_err!(
             "`{step}.check` takes a subject and an input"
         ));
     };
     let input_json = serde_json::value::to_raw_value(&Json(input))?;
-    let now = active.turn.now().0;
-    for bound in rules.iter().filter(|bound| bound.effective.covers(now)) {
+    for Judge {
+        release,
+        bound,
+        agreed,
+    } in rules
+    {
         let member = &release.members[bound.member];
         if release.suspensions.suspends(&member.identity.name, now) {
             active.turn.note(Step::Judged {
@@ -236,9 +256,11 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
                 step,
                 bound: &canary.bound,
                 canary: Some(&member.identity.name),
+                last_good_for: None,
+                agreed: agreed.clone(),
             };
             let input = (&**subject, &*input_json);
-            let outcome = judged(active, &release, &asked, input, params, None)?;
+            let outcome = judged(active, release, &asked, input, params, None)?;
             match &outcome {
                 Outcome::Failed { reason, .. } => release.canaries.failed(canary, reason),
                 decided => {
@@ -254,9 +276,11 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             step,
             bound,
             canary: None,
+            last_good_for: None,
+            agreed,
         };
         let input = (&**subject, &*input_json);
-        let outcome = admitted(active, &release, &asked, input, params)?;
+        let outcome = admitted(active, release, &asked, input, params)?;
         let refusal = match bound.last_good_after(&outcome) {
             None => verdict(&outcome, bound),
             Some(earlier) => {
@@ -264,6 +288,8 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
                     step,
                     bound: earlier.bound,
                     canary: None,
+                    last_good_for: Some(release.number),
+                    agreed: None,
                 };
                 let outcome = judged(active, earlier.release, &asked, input, params, None)?;
                 verdict(&outcome, earlier.bound)
@@ -283,6 +309,10 @@ struct Asked<'a> {
     bound: &'a BoundRule,
     /// Of a canary, the rule in whose place it decides.
     canary: Option<&'a Name>,
+    /// The release whose rule has failed, if it is asked as the last good one.
+    last_good_for: Option<u64>,
+    /// Of what was agreed under another release.
+    agreed: Option<AgreedUnder>,
 }
 
 /// What a verdict took.
@@ -309,19 +339,11 @@ fn admitted(
         Some(Admission::Asked(asking)) => Some(asking),
         Some(Admission::Held(quarantine)) => {
             let outcome = asked.bound.failed(quarantine.kind, quarantine.why());
-            let member = &release.members[asked.bound.member];
             let used = Used {
                 quarantined: true,
                 ..Used::default()
             };
-            keep_receipt(
-                active,
-                asked,
-                (release.number, member),
-                input,
-                &outcome,
-                used,
-            )?;
+            keep_receipt(active, release, asked, input, &outcome, used)?;
             return Ok(outcome);
         }
     };
@@ -370,8 +392,7 @@ fn judged(
         branches: judgement.branches,
         quarantined: false,
     };
-    let of = (release.number, member);
-    keep_receipt(active, asked, of, (subject, input), &outcome, used)?;
+    keep_receipt(active, release, asked, (subject, input), &outcome, used)?;
     Ok(outcome)
 }
 
@@ -382,8 +403,8 @@ fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
 
 fn keep_receipt(
     active: &mut Active,
+    release: &Release,
     asked: &Asked<'_>,
-    (release, member): (u64, &Member),
     (subject, input): (&str, &serde_json::value::RawValue),
     outcome: &Outcome,
     used: Used,
@@ -395,6 +416,7 @@ fn keep_receipt(
         quarantined,
     } = used;
     let (step, bound) = (asked.step, asked.bound);
+    let member = &release.members[bound.member];
     // The failure of a canary decides nothing: the rule in whose place it was asked does.
     let is_void = asked.canary.is_some() && matches!(outcome, Outcome::Failed { .. });
     let flagged = matches!(
@@ -411,13 +433,15 @@ fn keep_receipt(
         rule_version: version.unwrap_or_default(),
         digest: member.digest,
         settings_digest: bound.settings_digest,
-        release,
+        release: release.number,
         subject: subject.to_owned(),
         input: input.to_owned(),
         input_digest: Digest::of(input.get()),
         verdict: outcome.clone(),
         fuel,
         fuel_limit: member.limits.fuel.unwrap_or_default(),
+        memory_limit: member.limits.memory_bytes as u64,
+        scheme_digest: Some(release.scheme_digest),
         took_us,
         flagged,
         branches,
@@ -427,14 +451,16 @@ fn keep_receipt(
             is_void,
         }),
         quarantined,
-        last_good_for: (release != active.release.number).then_some(active.release.number),
+        last_good_for: asked.last_good_for,
+        agreed: asked.agreed.clone(),
+        salt: salted(active.turn.logs_receipts(), |bytes| active.turn.salt(bytes)),
     };
-    let body = serde_json::to_string(&receipt)?;
-    active.turn.receipt(subject, body)?;
+    let (body, hash) = receipt.written(active.turn.now())?;
+    active.turn.receipt(subject, body, hash)?;
     let verdict = if quarantined {
         format!("{QUARANTINED}, {}", outcome.short())
     } else if receipt.last_good_for.is_some() {
-        format!("last good release {release}: {}", outcome.short())
+        format!("last good release {}: {}", release.number, outcome.short())
     } else {
         outcome.short()
     };
@@ -445,6 +471,32 @@ fn keep_receipt(
         took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
     })?;
     Ok(())
+}
+
+/// The salt of a new receipt, if the audit log is to have it.
+#[must_use]
+pub fn salted(is_logged: bool, fill: impl FnOnce(&mut [u8])) -> String {
+    if !is_logged {
+        return String::new();
+    }
+    let mut salt = [0; SALT_BYTES];
+    fill(&mut salt);
+    Salt(salt).text()
+}
+
+impl Receipt {
+    /// The receipt as it is stored, and its hash if it has a salt.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn written(&self, at: Timestamp) -> Result<(String, Option<ReceiptHash>), Malformed> {
+        let body = serde_json::to_string(self)?;
+        if self.salt.is_empty() {
+            return Ok((body, None));
+        }
+        let hash = rialto_receipts::hash(&body, at.0)?;
+        Ok((body, Some(hash.0)))
+    }
 }
 
 /// How far the call of a rule came.

@@ -24,6 +24,7 @@ use crate::cache::Cache;
 use crate::canaries::{Canaries, NoCanaries};
 use crate::config::{EPOCH_TICK_MS, Metering, PoolSize, engine};
 use crate::denials::{self, Denials};
+use crate::earlier::EarlierReleases;
 use crate::external_calls::{self, Call};
 use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
@@ -87,6 +88,7 @@ pub struct Runtime {
     pub(crate) canaries: Arc<dyn Canaries>,
     pub(crate) quarantines: Arc<Quarantines>,
     current: ArcSwapOption<Release>,
+    pub(crate) earlier: Arc<EarlierReleases>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
 }
@@ -115,6 +117,7 @@ impl Runtime {
             canaries: Arc::new(NoCanaries),
             quarantines: Arc::default(),
             current: ArcSwapOption::empty(),
+            earlier: Arc::default(),
             ticking,
             stopping: Arc::default(),
         })
@@ -206,16 +209,28 @@ impl Runtime {
         self.current.load_full()
     }
 
-    /// Make a release current: new turns run on it. Turns under way end on their own release.
+    /// Make a release current: new turns run on it. Turns under way end on their own release. The one before stays ready, to
+    /// judge what was agreed under its rules, unless this is an earlier one: then it was rolled back.
     pub fn make_current(&self, release: Arc<Release>) {
-        self.current.store(Some(release));
+        let number = release.number;
+        let before = self.current.swap(Some(release));
+        if let Some(before) = before.filter(|before| before.number != number) {
+            self.earlier.replaced(before, number);
+        }
     }
 
-    /// Drop the idle instances of the current release that were not used since the last call of this. Returns how
+    /// The releases that stay ready to judge what was agreed under their rules.
+    #[must_use]
+    pub fn earlier(&self) -> &EarlierReleases {
+        &self.earlier
+    }
+
+    /// Drop the idle instances of the releases that are ready that were not used since the last call of this. Returns how
     /// many.
     pub fn give_up_unused(&self) -> usize {
-        let release = self.current();
-        let members = release.iter().flat_map(|release| &release.members);
+        let mut releases = self.earlier.all();
+        releases.extend(self.current());
+        let members = releases.iter().flat_map(|release| &release.members);
         members.map(Member::give_up_unused).sum()
     }
 
@@ -431,6 +446,7 @@ pub(crate) fn run_in<T>(
         depth: 0,
         actor: None,
         caller: None,
+        agreed: None,
     });
     let outcome = member
         .arm(&mut lease.store)
@@ -484,6 +500,7 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
         depth: 0,
         actor: None,
         caller: None,
+        agreed: None,
     };
     let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
     Handled {

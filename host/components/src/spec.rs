@@ -138,6 +138,8 @@ pub struct StepSpec {
     pub failure_code: Arc<str>,
     /// When it is in quarantine, if it ever is.
     pub quarantine: Option<QuarantineTerms>,
+    /// Whether the current release's one judges also what was agreed under an earlier one.
+    pub always_newest: bool,
     /// When it is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.

@@ -17,12 +17,14 @@ use crate::history::Record;
 use crate::ids::{CollectionId, DocumentKey, Lsn, Name};
 use crate::limits;
 use crate::network::OutboundRequest;
+use crate::receipts::{ReceiptHash, ReceiptLog};
 use crate::reminders::ReminderChange;
 use crate::scan::Scanned;
 use crate::spans::TurnSpan;
 use crate::stimulus::{Cause, Delivery, Failure, Reply, Waiter};
 use crate::store::{AuditEntry, DeadLetter, DocumentWrite, Group, Receipt};
 use crate::sync::{Condvar, Mutex};
+use crate::time::Timestamp;
 use crate::validate::Conflict;
 
 /// The effects of one executed turn, to be written and then released.
@@ -37,6 +39,8 @@ pub(crate) struct Executed {
     /// The answer for which `outbound` waits, if it waits for one.
     pub answer: Option<Arc<Unanswered>>,
     pub receipts: Vec<Receipt>,
+    /// Of the receipts that the audit log is to have.
+    pub receipt_hashes: Vec<ReceiptHash>,
     pub audit: Vec<AuditEntry>,
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,
@@ -468,6 +472,20 @@ impl Log {
             .collect();
         (state.last, newest)
     }
+}
+
+/// The entries of the audit log about the receipts of a batch.
+pub(crate) fn entries_about_receipts(
+    batch: &Batch,
+    log: &dyn ReceiptLog,
+    at: Timestamp,
+) -> Vec<AuditEntry> {
+    let turns = batch.turns.iter();
+    let hashes: Vec<ReceiptHash> = turns.flat_map(|turn| turn.receipt_hashes.clone()).collect();
+    if hashes.is_empty() {
+        return Vec::new();
+    }
+    log.entries(at, &hashes)
 }
 
 /// Merge turns into one group.

@@ -27,7 +27,7 @@ use crate::pending::Pending;
 use crate::personal_data::PersonalData;
 use crate::poison::PoisonCandidates;
 use crate::queue::{Bounds, Job, Offer, Offered, Queue};
-use crate::receipts::ReceiptObserver;
+use crate::receipts::{ReceiptLog, ReceiptObserver};
 use crate::reminders::Reminders;
 use crate::spans::Spans;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace, Waiter};
@@ -58,6 +58,8 @@ pub struct Environment {
     pub spans: Option<Arc<dyn Spans>>,
     /// The keys with which records that name people are encrypted, if they are.
     pub personal_data: Option<Arc<dyn PersonalData>>,
+    /// What writes entries of the audit log about receipts, if they are to be there.
+    pub receipt_log: Option<Arc<dyn ReceiptLog>>,
 }
 
 /// The result of a handler's run.

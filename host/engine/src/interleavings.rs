@@ -325,6 +325,7 @@ fn tried(first: &[Program], at_once: &[Program], workers: usize) {
         entropy: nothing,
         spans: None,
         personal_data: None,
+        receipt_log: None,
     };
     let limits = Limits {
         lock_looks_max: 0,

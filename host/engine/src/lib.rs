@@ -60,7 +60,7 @@ pub use limits::Limits;
 pub use operate::{Counters, DECISIONS_MAX, Decision, DecisionOutcome, LetterFilter, Load};
 pub use origin::Origin;
 pub use pending::Earlier;
-pub use receipts::ReceiptObserver;
+pub use receipts::{ReceiptHash, ReceiptLog, ReceiptObserver};
 pub use rialto_fatal as fatal;
 pub use spans::{Spans, TurnSpan};
 pub use stimulus::{Cause, Delivery, Failure, Payload, Reply, Stimulus, Trace};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::commit::{Batch, Executed, group};
+use crate::commit::{Batch, Executed, entries_about_receipts, group};
 use crate::engine::Engine;
 use crate::failing::durable;
 use crate::network::{OutboundRequest, Report};
@@ -31,6 +31,11 @@ impl Engine {
         };
         let started_us = shared.environment.clock.monotonic_us();
         let mut group = group(&batch);
+        if let Some(log) = &shared.environment.receipt_log {
+            let now = shared.environment.clock.now();
+            let entries = entries_about_receipts(&batch, &**log, now);
+            group.audit.extend(entries);
+        }
         group.next_id = shared.next_id.load(Ordering::Relaxed);
         let deliveries = group.deliveries_added.iter().map(|d| d.id);
         let ids = deliveries.chain(group.outbound_added.iter().map(|o| o.id));

@@ -213,6 +213,7 @@ impl Engine {
             outbound: staged.outbound,
             answer: turn.origin.answer.clone(),
             receipts: staged.receipts,
+            receipt_hashes: staged.receipt_hashes,
             audit: staged.audit,
             ..Executed::default()
         };

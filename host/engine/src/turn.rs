@@ -15,6 +15,7 @@ use crate::network::{DeliveryPolicy, OutboundRequest, OwnSignature};
 use crate::origin::Origin;
 use crate::outside::Calls;
 use crate::pending::Earlier;
+use crate::receipts::ReceiptHash;
 use crate::reminders::ReminderChange;
 use crate::scan::{Page, Scans, check_limit};
 use crate::stimulus::{Cause, Delivery, Payload, Stimulus, Trace};
@@ -69,6 +70,7 @@ pub(crate) struct Staged {
     pub reminders_seen: Vec<(Name, Name, bool)>,
     pub outbound: Vec<Arc<OutboundRequest>>,
     pub receipts: Vec<Receipt>,
+    pub receipt_hashes: Vec<ReceiptHash>,
     pub audit: Vec<AuditEntry>,
     pub steps: Vec<Step>,
     pub subjects: Vec<Name>,
@@ -510,8 +512,24 @@ impl Turn {
         Ok(())
     }
 
-    /// Keep a receipt. Returns its id.
-    pub fn receipt(&mut self, subject: &str, body: String) -> Result<u64, Interrupt> {
+    /// Whether the audit log has the receipts that have a hash.
+    #[must_use]
+    pub fn logs_receipts(&self) -> bool {
+        self.shared.environment.receipt_log.is_some()
+    }
+
+    /// Random bytes that a turn which runs again does not see again, because nothing that it does depends on them.
+    pub fn salt(&self, bytes: &mut [u8]) {
+        self.shared.environment.entropy.fill(bytes);
+    }
+
+    /// Keep a receipt, with its hash for the audit log. Returns its id.
+    pub fn receipt(
+        &mut self,
+        subject: &str,
+        body: String,
+        hash: Option<ReceiptHash>,
+    ) -> Result<u64, Interrupt> {
         check_count(
             "receipts",
             self.staged.receipts.len(),
@@ -525,6 +543,7 @@ impl Turn {
             at: self.now,
             body: body.into(),
         });
+        self.staged.receipt_hashes.extend(hash);
         Ok(id)
     }
 

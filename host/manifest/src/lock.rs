@@ -100,7 +100,7 @@ pub fn lock(folder: impl AsRef<Path>) -> Result<Lock, Diagnostics> {
         }
     }
     let digests = problems.or(Some(digests))?;
-    let text = write(&digests);
+    let text = text(&digests);
     let path = folder.join(FILE_NAME);
     let changed = std::fs::read_to_string(&path).ok().as_ref() != Some(&text);
     if changed {
@@ -121,8 +121,9 @@ fn unwritable(error: &std::io::Error) -> Diagnostics {
     problems
 }
 
-/// The text of a lock.
-fn write(digests: &Digests) -> String {
+/// The text of a lock that pins these.
+#[must_use]
+pub fn text(digests: &Digests) -> String {
     let mut text = String::from(
         "# Written by `rialto lock`: the components that scheme.toml does not pin itself.\n\n[digests]\n",
     );
@@ -152,7 +153,7 @@ mod tests {
             Digest::of(b"2"),
         );
         let mut problems = Diagnostics::default();
-        let source = Source::new(FILE_NAME, &write(&digests));
+        let source = Source::new(FILE_NAME, &text(&digests));
         let document: Document<LockFile> =
             Document::read(source, &schema::LOCK, &mut problems).unwrap();
         assert_eq!(problems.plain(), "");

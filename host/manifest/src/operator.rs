@@ -389,6 +389,8 @@ pub enum Surface {
     AuditLog,
     /// Who calls the component: another one, or a client by gRPC.
     Caller,
+    /// By which release's rules the component's requests are judged.
+    Judging,
     /// Marks of the branches that a rule takes.
     Trace,
     /// Lines for the host's log.
@@ -397,7 +399,7 @@ pub enum Surface {
 
 impl Surface {
     /// Every surface, in the order of the contracts.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Storage,
         Self::Scheduling,
         Self::Http,
@@ -413,6 +415,7 @@ impl Surface {
         Self::Certificates,
         Self::Caller,
         Self::Trace,
+        Self::Judging,
         Self::Logging,
     ];
 
@@ -434,6 +437,7 @@ impl Surface {
             Self::Auditing => "auditing",
             Self::AuditLog => "audit-log",
             Self::Caller => "caller",
+            Self::Judging => "judging",
             Self::Logging => "logging",
             Self::Trace => "trace",
         }

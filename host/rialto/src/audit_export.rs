@@ -1,4 +1,5 @@
-//! Sends the audit log to the operator's collector: each entry as a log record, in the log's order.
+//! Sends the audit log to the operator's collector: each entry as a log record, in the log's order, but those about
+//! receipts.
 //!
 //! A thread looks for new entries each second and sends them in batches. It reads them from the store, where they stay, and
 //! remembers in the store how far it came. So an entry is sent at least once: while the collector is away, entries wait, and
@@ -19,6 +20,7 @@ use anyhow::Context as _;
 use rialto_edge::collector::{BatchRefused, Rejected};
 use rialto_engine::store::StoreError;
 use rialto_manifest::operator::Telemetry;
+use rialto_receipts::log;
 use rialto_store_sqlite::retention::ArchivedEntries;
 use rialto_store_sqlite::{SqliteStore, StoredEntry};
 use rialto_telemetry::Metrics;
@@ -101,8 +103,11 @@ impl Export {
                 self.remember(next)?;
                 return Ok(Looked::Done);
             }
-            let batch = self.batch_of(next, &entries);
-            let end = next_index(&entries[..batch.len()], next);
+            let (batch, end) = self.batch_of(next, &entries);
+            if batch.is_empty() {
+                self.next = Some(end);
+                continue;
+            }
             match self.send(&batch) {
                 None => return Ok(Looked::Stopped),
                 Some(Ok(rejected)) => self.accepted(&batch, (next, end), rejected),
@@ -134,7 +139,8 @@ impl Export {
     fn leaves_out(&mut self, next: u64, refused: &BatchRefused) -> Result<bool, Failed> {
         let archived = &mut self.archived;
         let entries = self.store.all_audit_entries(archived, next, TRIED + 1)?;
-        for (before, entry) in (0..).zip(&entries).skip(1) {
+        let tried = entries.iter().filter(|one| !is_left_out(one));
+        for (before, entry) in (0..).zip(tried).skip(1) {
             match self.send(&[record(self.format, entry)]) {
                 Some(Ok(Rejected(0))) => {
                     let last = entry.index - 1;
@@ -168,8 +174,8 @@ impl Export {
         Ok(next)
     }
 
-    /// The records of the first entries.
-    fn batch_of(&self, next: u64, entries: &[StoredEntry]) -> Vec<Record> {
+    /// The records of the first entries, and the index after these entries.
+    fn batch_of(&self, next: u64, entries: &[StoredEntry]) -> (Vec<Record>, u64) {
         let mut bytes = 0;
         let mut expected = next;
         let mut batch = Vec::new();
@@ -179,6 +185,9 @@ impl Export {
                 tracing::error!(target: EXPORT_TARGET, "entries {expected} to {last} of the audit log are missing in the store, and are not sent: `rialto audit verify` names all that differs");
             }
             expected = entry.index + 1;
+            if is_left_out(entry) {
+                continue;
+            }
             let record = record(self.format, entry);
             bytes += record.body.len();
             batch.push(record);
@@ -186,7 +195,7 @@ impl Export {
                 break;
             }
         }
-        batch
+        (batch, expected)
     }
 
     /// Send a batch. None if the host stops before the answer is there.
@@ -270,9 +279,9 @@ async fn soon_after(stop: &mut watch::Receiver<bool>) {
     tokio::time::sleep(LAST).await;
 }
 
-/// The index after these entries.
-fn next_index(entries: &[StoredEntry], next: u64) -> u64 {
-    entries.last().map_or(next, |last| last.index + 1)
+/// Whether an entry is not sent. Those about receipts are hashes, and there is one for most commits of the host.
+fn is_left_out(entry: &StoredEntry) -> bool {
+    log::text_is_about_receipts(&entry.body)
 }
 
 /// The running thread.

@@ -10,6 +10,7 @@ use rialto_audit::{Checkpoint, Hash, PublicKey, TileId, tree};
 use rialto_components::audit_log::{AuditLog, Filter, Page, Proof, StoredEntry};
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_receipts::log;
 use rialto_store_sqlite::retention::{ArchivedEntries, UnreadArchive};
 use rialto_store_sqlite::{EntryFilter, SqliteStore};
 
@@ -17,6 +18,10 @@ use crate::personal_data::HostPeople;
 
 /// How many entries one search looks at.
 const LOOKED_AT_MAX: u64 = 100_000;
+/// How long a turn lasts usually, and a group waits for the disk, in milliseconds.
+const SOON_MS: u64 = 10_000;
+/// How many entries one step of a search for a single one looks at.
+const FOUND_WITHIN: u64 = 4_096;
 /// How many entries in archives one search looks at. They are decompressed.
 const ARCHIVED_MAX: u64 = 10_000;
 /// Entries are in the order of their commit, and have the instants of their turns. This is more than a turn lasts, and more
@@ -112,6 +117,8 @@ impl AuditReader {
         let size = self.store.audit_size()?;
         let first = first.max(self.earliest(filter)?);
         let end = size.min(first.saturating_add(LOOKED_AT_MAX));
+        let mut texts = filter.texts.iter();
+        let asks_for_receipts = texts.any(|text| text.contains(log::ACTION));
         let wanted = EntryFilter {
             since: filter.since,
             until: filter.until,
@@ -120,6 +127,7 @@ impl AuditReader {
                 .iter()
                 .map(|text| self.spellings(text))
                 .collect(),
+            without_head: Some(log::HEAD).filter(|_| !asks_for_receipts),
         };
         let mut archived = ArchivedEntries::new(&self.archives, &[]);
         let most = (limit, ARCHIVED_MAX);
@@ -155,6 +163,88 @@ impl AuditReader {
             size,
             checkpoint: signed.map(|signed| signed.note),
         })
+    }
+}
+
+/// An entry that was found by a text in it.
+pub struct FoundEntry {
+    /// Its place in the log.
+    pub index: u64,
+    /// Its bytes.
+    pub entry: String,
+    /// Whether it is the one that was signed.
+    pub proof: Proof,
+    /// The proof that it is in the log, in Base64.
+    pub path: Vec<String>,
+    /// The checkpoint; empty without a proof.
+    pub checkpoint: String,
+}
+
+impl AuditReader {
+    /// The entry with a text that was written at an instant (milliseconds since 1970) or soon after it; none if there is
+    /// none within an hour. It looks at the entries from then on first, and at those before it only if the clock was set
+    /// back.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn find(&self, at: u64, text: &str) -> Result<Option<FoundEntry>, StoreError> {
+        // The checkpoint first, so that it covers no entry that is not there.
+        let signed = self.signed()?;
+        let size = self.store.audit_size()?;
+        let soon = Timestamp(at.saturating_sub(SOON_MS));
+        let soon = self.store.audit_index_of(soon)?;
+        let before = self
+            .store
+            .audit_index_of(Timestamp(at.saturating_sub(DISORDER_MS)))?;
+        let after = Timestamp(at.saturating_add(DISORDER_MS));
+        let end = self.store.audit_index_of(after)?.clamp(soon, size);
+        let found = match self.find_between(text, (soon, end))? {
+            None => self.find_between(text, (before, soon))?,
+            found => found,
+        };
+        let Some((index, entry)) = found else {
+            return Ok(None);
+        };
+        let mut tiles = Tiles {
+            store: &self.store,
+            read: BTreeMap::new(),
+            failure: None,
+        };
+        let checkpoint = signed.as_ref().map(|signed| &signed.checkpoint);
+        let (proof, path) = tiles.proof(index, &entry, checkpoint)?;
+        Ok(Some(FoundEntry {
+            index,
+            entry,
+            proof,
+            path,
+            checkpoint: signed.map(|signed| signed.note).unwrap_or_default(),
+        }))
+    }
+
+    fn find_between(
+        &self,
+        text: &str,
+        (mut first, end): (u64, u64),
+    ) -> Result<Option<(u64, String)>, StoreError> {
+        let wanted = EntryFilter {
+            texts: vec![vec![text.to_owned()]],
+            ..EntryFilter::default()
+        };
+        let mut archived = ArchivedEntries::new(&self.archives, &[]);
+        while first < end {
+            let to = end.min(first.saturating_add(FOUND_WITHIN));
+            let (found, next) = self.store.search_all_audit(
+                &mut archived,
+                &wanted,
+                (first, to),
+                (1, ARCHIVED_MAX),
+            )?;
+            if let Some(found) = found.into_iter().next() {
+                return Ok(Some((found.index, found.body)));
+            }
+            first = next.max(first + 1);
+        }
+        Ok(None)
     }
 }
 

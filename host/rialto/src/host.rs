@@ -18,7 +18,7 @@ use rialto_engine::Recovery;
 use rialto_engine::personal_data::PersonalData;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
-use rialto_engine::{Clock, Engine, Entropy, Environment, Limits};
+use rialto_engine::{Clock, Engine, Entropy, Environment, Limits, ReceiptLog};
 use rialto_keys::Keys;
 pub use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::operator::{Audience, GRPC};
@@ -54,6 +54,7 @@ use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
 use crate::personal_data::HostPeople;
 use crate::quarantines::QuarantineCollector;
+use crate::receipt_log::HostReceiptLog;
 use crate::releases::Releases;
 use crate::shadow::Shadows;
 use crate::sign_in::SignIn;
@@ -118,6 +119,8 @@ pub struct Shared {
     pub people: Option<Arc<HostPeople>>,
     /// The audit log.
     pub audit: Arc<Audit>,
+    /// The audit log with its proofs.
+    pub audit_reader: Arc<AuditReader>,
     /// Whether the metrics show the names of destinations without a token.
     pub open_metrics: bool,
     /// The slowest pace of a client.
@@ -213,8 +216,9 @@ impl Host {
         let signers = AuditKey::all(audit_key.as_ref());
         let people = HostPeople::open(operator, start.scheme, (&store, folder))?;
         let reader = AuditReader::new(store.clone(), signers, archives.clone(), people.clone());
+        let audit_reader = Arc::new(reader);
         let runtime = runtime.with_authority(authority);
-        let runtime = runtime.with_audit_log(Arc::new(reader));
+        let runtime = runtime.with_audit_log(audit_reader.clone());
         let denials = Arc::new(BoundedDenials::new(clock.clone()));
         let runtime = runtime.with_denials(denials.clone());
         let runtime = runtime.with_keys(providers.clone()).with_tls(tls.clone());
@@ -241,6 +245,10 @@ impl Host {
             entropy: entropy.clone(),
             spans: turn_spans,
             personal_data: people.clone().map(|people| people as Arc<dyn PersonalData>),
+            // Without a key, nothing would be signed.
+            receipt_log: audit_key
+                .is_some()
+                .then(|| Arc::new(HostReceiptLog) as Arc<dyn ReceiptLog>),
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
@@ -308,6 +316,7 @@ impl Host {
             passkeys,
             people,
             audit,
+            audit_reader,
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),
             archiver,
@@ -327,6 +336,7 @@ impl Host {
         };
         // The release before the threads: reminders that are due fire with the timer's first look.
         let resumed = start.resumed(shared.releases.resume())?;
+        shared.releases.recall_earlier()?;
         start.goes_on()?;
         let (workers, at_once) = (workers(operator), turns_at_once(operator));
         let threads = Threads::start_with_spares(&shared.engine, workers, at_once);

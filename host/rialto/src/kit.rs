@@ -1,5 +1,6 @@
 //! What authors of plugins use: a rule's file alone, without a scheme, a store or a host.
 
+pub mod binding;
 pub mod boundaries;
 pub mod build;
 pub mod case;

@@ -33,6 +33,7 @@
 mod activation;
 pub mod calendar;
 mod changes;
+mod earlier;
 mod last_good;
 mod planned;
 mod refused;

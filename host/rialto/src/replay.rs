@@ -1,9 +1,41 @@
 //! Asks a rule again, with the bytes, the settings and the input of a receipt.
 
+use std::sync::Arc;
+
+use rialto_components::Release;
+use rialto_components::release::BoundRule;
 use rialto_components::rules::{Outcome, Receipt};
 
 use crate::host::Shared;
 use crate::ops::{Kind, Problem, ReplayResult};
+use crate::releases::Refused;
+
+/// A release by its number: the current one, or one of before.
+///
+/// # Errors
+/// When it no longer exists.
+pub fn release(shared: &Shared, number: u64) -> Result<Arc<Release>, Refused> {
+    let current = shared.runtime.current();
+    match current.filter(|current| current.number == number) {
+        Some(current) => Ok(current),
+        None => shared.releases.load(number),
+    }
+}
+
+/// The rule of a receipt in its release, a candidate included.
+#[must_use]
+pub fn bound<'r>(release: &'r Release, receipt: &Receipt) -> Option<&'r BoundRule> {
+    let rules = release.steps.get(&receipt.step).into_iter().flatten();
+    let shadows = rules.clone().filter_map(|bound| bound.shadow.as_deref());
+    let canaries = rules.clone().filter_map(|bound| bound.canary.as_deref());
+    let mut all = rules
+        .chain(shadows.map(|shadow| &shadow.bound))
+        .chain(canaries.map(|canary| &canary.bound));
+    all.find(|bound| {
+        release.members[bound.member].digest == receipt.digest
+            && bound.settings_digest == receipt.settings_digest
+    })
+}
 
 /// Ask again and compare.
 ///
@@ -17,21 +49,8 @@ pub fn again(shared: &Shared, receipt: &Receipt) -> Result<ReplayResult, Problem
             "the rule {rule} was in quarantine, and was not asked: there is no verdict that it could give again"
         )));
     }
-    let current = shared.runtime.current();
-    let release = match current.filter(|current| current.number == receipt.release) {
-        Some(current) => current,
-        None => shared.releases.load(receipt.release)?,
-    };
-    let rules = release.steps.get(&receipt.step).into_iter().flatten();
-    let shadows = rules.clone().filter_map(|bound| bound.shadow.as_deref());
-    let canaries = rules.clone().filter_map(|bound| bound.canary.as_deref());
-    let all = rules
-        .chain(shadows.map(|shadow| &shadow.bound))
-        .chain(canaries.map(|canary| &canary.bound));
-    let bound = { all }.find(|bound| {
-        release.members[bound.member].digest == receipt.digest
-            && bound.settings_digest == receipt.settings_digest
-    });
+    let release = release(shared, receipt.release)?;
+    let bound = bound(&release, receipt);
     let Some(bound) = bound else {
         return Err(gone(format!(
             "release {} does not bind {} with these settings to {}",

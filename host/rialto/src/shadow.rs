@@ -22,7 +22,8 @@ use rialto_components::release::{BoundRule, BoundShadow};
 use rialto_components::rules::{self, InForce, Outcome};
 use rialto_components::{Digest, Release, Runtime};
 use rialto_engine::store::Receipt;
-use rialto_engine::{Clock, Engine, ReceiptObserver, fatal};
+use rialto_engine::time::SystemEntropy;
+use rialto_engine::{Clock, Engine, Entropy as _, ReceiptObserver, fatal};
 use serde_json::Value;
 
 use crate::audit::Audit;
@@ -460,6 +461,8 @@ fn keep(
         verdict: outcome,
         fuel,
         fuel_limit: member.limits.fuel.unwrap_or_default(),
+        memory_limit: member.limits.memory_bytes as u64,
+        scheme_digest: Some(release.scheme_digest),
         took_us: 0,
         flagged: false,
         branches: Vec::new(),
@@ -470,11 +473,14 @@ fn keep(
             verdict: filed.verdict.clone(),
             receipt: id,
         }),
+        // Its own: whoever has the salt of one receipt is not to guess fields of the other.
+        salt: rules::salted(engine.logs_receipts(), |bytes| SystemEntropy.fill(bytes)),
         ..filed.clone()
     };
-    match serde_json::to_string(&receipt) {
+    let now = engine.now();
+    match receipt.written(now) {
         // The host ends: there is nobody to tell.
-        Ok(body) => drop(engine.keep_receipt(&receipt.subject, body)),
+        Ok(written) => drop(engine.keep_receipt(now, &receipt.subject, written)),
         Err(error) => tracing::warn!(%error, "a receipt of a shadow cannot be written down"),
     }
 }

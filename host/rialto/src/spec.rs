@@ -73,6 +73,10 @@ pub fn release(
                 pause_ms: terms.pause.millis(),
                 longest_ms: terms.longest.millis(),
             }),
+            always_newest: scheme
+                .rules
+                .iter()
+                .any(|(name, rule)| *name == binding.rule && rule.always_newest),
             effective: Effective {
                 from: binding.effective_from.map(|at| at.millis()),
                 until: binding.effective_until.map(|at| at.millis()),

@@ -53,7 +53,12 @@ pub struct EntryFilter {
     pub until: Option<u64>,
     /// Texts that stand in the entry: of each list, one of its spellings.
     pub texts: Vec<Vec<String>>,
+    /// Entries with this text among their first [`HEAD_BYTES`] bytes are not wanted.
+    pub without_head: Option<&'static str>,
 }
+
+/// Where a text of [`EntryFilter::without_head`] begins at most.
+const HEAD_BYTES: usize = 32;
 
 impl EntryFilter {
     /// Whether it wants an entry.
@@ -65,6 +70,9 @@ impl EntryFilter {
                 let mut spellings = spellings.iter();
                 spellings.any(|text| entry.body.contains(text))
             })
+            && self
+                .without_head
+                .is_none_or(|text| entry.body.find(text).is_none_or(|at| at >= HEAD_BYTES))
     }
 }
 
@@ -307,6 +315,11 @@ async fn search(
             query.push_bind(text).push(") > 0");
         }
         query.push(")");
+    }
+    if let Some(text) = filter.without_head {
+        query.push(" AND instr(substr(entry, 1, ");
+        query.push_bind((HEAD_BYTES + text.len()) as i64);
+        query.push("), ").push_bind(text).push(") = 0");
     }
     query.push(" ORDER BY place LIMIT ").push_bind(limit);
     let rows = query.build().fetch_all(reader).await.map_err(failed)?;

@@ -176,6 +176,7 @@ impl Host {
             entropy: world.entropy.clone(),
             spans: None,
             personal_data: None,
+            receipt_log: None,
         };
         let limits = Limits {
             // Simulations crash more often than hosts.

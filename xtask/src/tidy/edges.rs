@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-store-suite", &["rialto-engine"]),
     ("rialto-archive", &[]),
     ("rialto-audit", &[]),
+    ("rialto-bundles", &[]),
     ("rialto-certificates", &[]),
     (
         "rialto-store-sqlite",
@@ -34,6 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-personal-data", &["rialto-files"]),
     ("rialto-pkcs11", &["rialto-fatal", "rialto-keys"]),
     ("rialto-proto", &[]),
+    ("rialto-receipts", &["rialto-audit"]),
     ("rialto-sign-in", &["rialto-signatures", "rialto-tls"]),
     ("rialto-signatures", &[]),
     ("rialto-tls", &[]),
@@ -46,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-engine",
             "rialto-files",
             "rialto-keys",
+            "rialto-receipts",
             "rialto-signatures",
         ],
     ),
@@ -76,6 +79,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "rialto-archive",
             "rialto-audit",
+            "rialto-bundles",
             "rialto-certificates",
             "rialto-components",
             "rialto-edge",
@@ -90,6 +94,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-personal-data",
             "rialto-pkcs11",
             "rialto-proto",
+            "rialto-receipts",
             "rialto-sign-in",
             "rialto-signatures",
             "rialto-simulator",
@@ -162,6 +167,8 @@ const OWNED: &[(&str, &[&str])] = &[
             "rialto-personal-data",
             // Its tests wrap keys.
             "rialto-pkcs11",
+            // It derives salts by HMAC.
+            "rialto-receipts",
             "rialto-signatures",
             "rialto-simulator",
             "rialto-tokens",
@@ -180,8 +187,11 @@ const OWNED: &[(&str, &[&str])] = &[
     ("hyper", HTTP),
     ("hyper-util", HTTP),
     ("http-body-util", HTTP),
-    // The operators' API, and the control API of simulated FSPs, which have no OpenAPI document.
-    ("axum", &["rialto", "rialto-simulator"]),
+    // Registries of bundles have their own protocol.
+    ("oci-client", &["rialto-bundles"]),
+    // The operators' API, and the control API of simulated FSPs, which have no OpenAPI document. Tests of bundles have
+    // a registry that lies.
+    ("axum", &["rialto", "rialto-bundles", "rialto-simulator"]),
     ("tower", &["rialto", "rialto-grpc"]),
     // The server, and the client that a tool makes for tests.
     ("tonic", &["rialto-grpc", "rialto-grpc-client"]),

@@ -9,6 +9,7 @@ mod clock;
 mod configuration;
 mod crypto;
 mod http;
+mod judging;
 mod keys;
 mod logging;
 mod random;
@@ -24,7 +25,7 @@ use crate::bindings::rialto::host;
 use crate::guest::Guest;
 
 /// Surfaces that a manifest can grant, by interface.
-pub const SURFACES: [&str; 16] = [
+pub const SURFACES: [&str; 17] = [
     "audit-log",
     "auditing",
     "caller",
@@ -33,6 +34,7 @@ pub const SURFACES: [&str; 16] = [
     "configuration",
     "crypto",
     "http",
+    "judging",
     "keys",
     "logging",
     "random",
@@ -64,6 +66,7 @@ pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
         "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),
         "crypto" => host::crypto::add_to_linker::<_, HostData>(linker, |guest| guest),
         "http" => host::http::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "judging" => host::judging::add_to_linker::<_, HostData>(linker, |guest| guest),
         "keys" => host::keys::add_to_linker::<_, HostData>(linker, |guest| guest),
         "logging" => host::logging::add_to_linker::<_, HostData>(linker, |guest| guest),
         "random" => host::random::add_to_linker::<_, HostData>(linker, |guest| guest),

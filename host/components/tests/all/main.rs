@@ -8,6 +8,7 @@ mod external_calls;
 mod failures;
 mod foreign;
 mod in_flight;
+mod judges;
 mod keys;
 mod last_good;
 mod limits;

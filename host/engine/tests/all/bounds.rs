@@ -133,7 +133,7 @@ fn the_bytes_of_a_turn_are_bounded() {
         ),
         (
             "receipt",
-            told(move |t, _| t.receipt("s", text()).map(|_| ())),
+            told(move |t, _| t.receipt("s", text(), None).map(|_| ())),
         ),
         (
             "note",
@@ -159,7 +159,7 @@ fn the_bytes_of_a_turn_are_bounded() {
 fn a_turn_has_so_many_steps_receipts_and_collections() {
     let steps = told(|t, _| t.note(Step::Answered { status: 200 }));
     assert!(steps.contains("may stage 4096 steps"), "{steps}");
-    let receipts = told(|t, _| t.receipt("s", String::new()).map(|_| ()));
+    let receipts = told(|t, _| t.receipt("s", String::new(), None).map(|_| ()));
     assert!(receipts.contains("may stage 256 receipts"), "{receipts}");
     let collections = told(|t, n| t.get(&format!("c{n}"), "x").map(|_| ()));
     assert!(

@@ -161,6 +161,7 @@ fn all_runs_of_a_turn_have_the_same_instant_and_random_bytes() {
         entropy: Arc::new(Counting(AtomicU64::new(1))),
         spans: None,
         personal_data: None,
+        receipt_log: None,
     };
     let (engine, recovery) = Engine::open(environment, base.bank.clone(), limits()).unwrap();
     engine.resume(recovery);

@@ -208,6 +208,7 @@ impl Run {
             entropy: Arc::new(Fixed),
             spans: Some(mined(&mine, &Arc::new(()))),
             personal_data: None,
+            receipt_log: None,
         };
         let bank = mined(&mine, &Arc::new(Bank::default()));
         let (engine, _) = Engine::open(environment, bank, limits()).unwrap();

@@ -104,6 +104,9 @@ pub struct Rule {
     /// Whether `rialto what-if` leaves it out, so that nobody can find out what it refuses, as of a list of sanctions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confidential: bool,
+    /// Whether it judges also what was agreed under an earlier release as it is now, as a list of sanctions does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always_newest: bool,
     /// What the component may see; nothing unless said.
     #[serde(default)]
     pub grants: RuleGrants,

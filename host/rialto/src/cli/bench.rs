@@ -21,6 +21,7 @@ use crate::out;
 
 mod account;
 mod audit;
+mod candidates;
 mod figures;
 mod keys;
 mod neighbour;
@@ -62,9 +63,12 @@ pub(super) struct Bench {
     /// Have everybody use TLS, and FSPs prove who they are by certificates and access tokens. Measures without first.
     #[arg(long, conflicts_with_all = ["jws", "neighbour", "payers", "state"])]
     secure: bool,
-    /// Have the host sign its audit log (`[audit]`). Measures without first. Entries are written either way.
+    /// Have the host sign its audit log (`[audit]`), and with it all receipts. Measures without first. Entries about anything but receipts are written either way.
     #[arg(long, conflicts_with_all = ["jws", "secure", "neighbour", "payers", "state"])]
     audit: bool,
+    /// Give the rule `amount-limits` a candidate. Measures without first.
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["jws", "secure", "audit", "neighbour", "payers", "rules", "state"])]
+    candidate: Option<candidates::Candidate>,
     /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
@@ -122,6 +126,8 @@ struct Beside {
     secure: bool,
     /// The audit log is signed.
     audited: bool,
+    /// A rule has a candidate.
+    candidate: Option<candidates::Candidate>,
     /// There is a neighbour.
     neighbour: Option<Health>,
 }
@@ -198,7 +204,7 @@ impl Bench {
         if let Some(payers) = self.payers {
             return self.one_and_many(&given, &conditions, temporary.path(), payers);
         }
-        let plain = if self.jws || self.secure || self.audit {
+        let plain = if self.jws || self.secure || self.audit || self.candidate.is_some() {
             let place = temporary.path().join("plain");
             let Some(figures) = self.at(&given, &place, &place.join("state"), Beside::default())?
             else {
@@ -215,6 +221,7 @@ impl Bench {
             signed: self.jws,
             secure: self.secure,
             audited: self.audit,
+            candidate: self.candidate,
             ..Beside::default()
         };
         let Some(mut figures) = self.at(&given, &place, state, beside)? else {
@@ -232,11 +239,13 @@ impl Bench {
         figures["signed"] = self.jws.into();
         figures["secure"] = self.secure.into();
         figures["audit"] = self.audit.into();
+        figures["candidate"] = self.candidate.map(candidates::Candidate::name).into();
         if let Some(plain) = plain {
-            let kind = match (self.jws, self.secure) {
-                (true, _) => "unsigned",
-                (false, true) => "plaintext",
-                (false, false) => "without_audit",
+            let kind = match (self.jws, self.secure, self.candidate) {
+                (true, _, _) => "unsigned",
+                (false, true, _) => "plaintext",
+                (false, false, Some(_)) => "without_candidate",
+                (false, false, None) => "without_audit",
             };
             for name in BESIDE {
                 figures[format!("{kind}_{name}")] = plain[name].clone();
@@ -351,6 +360,9 @@ impl Bench {
         }
         if let Some(number) = self.rules {
             rules::bind(&scheme, number)?;
+        }
+        if let Some(candidate) = beside.candidate {
+            candidates::bind(&scheme, candidate)?;
         }
         if beside.audited {
             audit::sign(given, &scheme)?;

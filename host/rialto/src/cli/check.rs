@@ -11,24 +11,18 @@ use rialto_telemetry::logs::{self, Format};
 use serde_json::json;
 
 use super::{WIDTH, compiled, show};
-use crate::authorization;
 use crate::calls::Offering;
-use crate::configuration;
+use crate::fitting::misfits;
 use crate::host::bytes;
 use crate::keys;
-use crate::located::{located, of_all, of_operator, offered_in_vain};
-use crate::log_lines;
+use crate::located::{located, of_operator, offered_in_vain};
 use crate::out;
 use crate::passkeys::verifying;
 use crate::plans::Officers;
-use crate::releases::api_of;
-use crate::revocations;
 use crate::sign_in;
 use crate::signatures::OperatorKeys;
-use crate::sources;
 use crate::spec;
 use crate::tls::HostTls;
-use crate::tokens;
 use crate::words;
 
 /// The exit code for a scheme with problems.
@@ -170,28 +164,10 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         Ok(release) => release,
         Err(problems) => return Ok(Err(located(manifest.scheme(), &problems))),
     };
-    for name in manifest.operator().listeners.keys() {
-        if let Err(error) = api_of(&release, name.as_str(), manifest.scheme()) {
-            return Ok(Err(of_all("bad-api", error.to_string())));
-        }
-    }
-    if let Err(error) = tokens::check(&release, manifest.scheme()) {
-        return Ok(Err(of_all("bad-tokens", error.to_string())));
-    }
-    if let Err(error) = authorization::authorizer(&release) {
-        return Ok(Err(of_all("bad-authorization", error.to_string())));
-    }
-    if let Err(error) = configuration::keeper(&release) {
-        return Ok(Err(of_all("bad-configuration", error.to_string())));
-    }
-    if let Err(error) = sources::keeper(&release) {
-        return Ok(Err(of_all("bad-addresses", error.to_string())));
-    }
-    if let Err(error) = revocations::keeper(&release) {
-        return Ok(Err(of_all("bad-revocations", error.to_string())));
-    }
-    if let Err(error) = log_lines::keeper(&release) {
-        return Ok(Err(of_all("bad-log-lines", error.to_string())));
+    let listeners = manifest.operator().listeners.keys();
+    let listeners = listeners.map(|name| name.as_str());
+    if let Some(problems) = misfits(&release, manifest.scheme(), listeners) {
+        return Ok(Err(problems));
     }
     Ok(Ok(release))
 }

@@ -1,8 +1,8 @@
-//! `rialto events`, `receipts` and `documents`: looking at a running host.
+//! `rialto events` and `documents`: looking at a running host.
 
 use super::At;
 use crate::client::Client;
-use crate::ops::{Collections, FiledReceipt, ShownArchive, ShownDocument, Story};
+use crate::ops::{Collections, ShownArchive, ShownDocument, Story};
 use crate::out;
 use crate::words;
 use rialto_edge::Refused;
@@ -21,20 +21,6 @@ pub(super) struct Events {
     /// The number of turns to show of each subject: the latest
     #[arg(long, value_name = "TURNS", default_value_t = 500)]
     last: u32,
-    #[command(flatten)]
-    at: At,
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct Receipts {
-    /// The id of a transfer or a quote.
-    id: String,
-    /// Ask each rule again, with the same bytes and the same input, and compare.
-    #[arg(long)]
-    again: bool,
-    /// Print one JSON object per receipt.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     at: At,
 }
@@ -127,28 +113,6 @@ fn refusal_in_a_line(refused: &Refused) -> String {
     )
 }
 
-impl Receipts {
-    pub fn run(self) -> anyhow::Result<u8> {
-        let path = format!("/receipts/{}?again={}", path(&self.id), self.again);
-        let client = self.at.client()?;
-        let filed: Vec<FiledReceipt> = client.get(&path)?;
-        note_missing(&client, "receipts")?;
-        if filed.is_empty() {
-            out::note(format_args!("there is no receipt about {}", self.id));
-            return Ok(1);
-        }
-        if self.json {
-            for receipt in &filed {
-                out::json(receipt)?;
-            }
-        } else {
-            out::text(words::receipts(&filed, words::colours()))?;
-        }
-        let differs = |filed: &FiledReceipt| filed.again.as_ref().is_some_and(|a| !a.same);
-        Ok(u8::from(filed.iter().any(differs)))
-    }
-}
-
 impl Documents {
     pub fn run(self) -> anyhow::Result<u8> {
         match (&self.component, &self.collection) {
@@ -212,7 +176,7 @@ impl Documents {
 }
 
 /// Names the archives of a class that are missing from their folder: their items are not shown.
-fn note_missing(client: &Client, class: &str) -> anyhow::Result<()> {
+pub(super) fn note_missing(client: &Client, class: &str) -> anyhow::Result<()> {
     let archives: Vec<ShownArchive> = client.get("/archives")?;
     let missing = archives.iter().filter(|a| a.class == class && !a.is_there);
     for archive in missing {

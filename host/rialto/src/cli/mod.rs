@@ -5,6 +5,7 @@ mod audit;
 mod backtest;
 mod backup;
 mod bench;
+mod bundle;
 mod canary;
 mod check;
 mod compiled;
@@ -22,6 +23,7 @@ mod personal_data;
 mod plan;
 mod plugin;
 mod proto;
+mod receipts;
 mod release;
 mod rule;
 mod rules_alone;
@@ -133,6 +135,9 @@ enum Command {
     /// Make, build, check, try and test a plugin without a host; change one plugin of a running host
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Pack a release or a rule as one artifact; verify, unpack, push and pull it
+    #[command(subcommand)]
+    Bundle(bundle::BundleCommand),
     /// Show participants, or ask for a change that another operator approves
     #[command(subcommand)]
     Participant(office::Participant),
@@ -156,7 +161,7 @@ enum Command {
     /// Show every turn about a transfer, a quote or a party
     Events(inspect::Events),
     /// Show the receipts of rules' verdicts about a transfer or a quote
-    Receipts(inspect::Receipts),
+    Receipts(receipts::Receipts),
     /// Show a component's documents
     Documents(inspect::Documents),
     /// Show outbound messages with their outcomes, or the state of their destinations
@@ -207,6 +212,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Canary(canary) => canary.run(),
         Command::Shadow(shadow) => shadow.run(),
         Command::Plugin(plugin) => plugin.run(),
+        Command::Bundle(bundle) => bundle.run(),
         Command::Participant(participant) => participant.run(),
         Command::Funds(funds) => funds.run(),
         Command::Settlement(settlement) => settlement.run(),

@@ -14,15 +14,13 @@ use std::path::Path;
 use anyhow::Context as _;
 use rialto_components::Limits;
 use rialto_components::problem::Problem;
-use rialto_manifest::operator::Ceilings;
 use rialto_manifest::scheme::RuleLimits;
 use rialto_manifest::values::{Duration, Size};
 
+use crate::kit::binding::{self, FILE as BINDING};
 use crate::kit::file::{ComponentFile, RuleFile};
 use crate::out;
 
-/// The file beside a rule's component with the lines that bind it.
-const BINDING: &str = "binding.toml";
 /// The exit code for a plugin with problems.
 const UNFIT: u8 = 2;
 
@@ -60,7 +58,7 @@ impl Plugin {
 
 /// The limits of a rule, as scheme.toml may give them. What is not named is that of `binding.toml` beside the component.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-struct RuleLimit {
+pub(super) struct RuleLimit {
     /// The most fuel of one call.
     #[arg(long, value_name = "UNITS")]
     fuel: Option<u64>,
@@ -92,7 +90,7 @@ impl RuleLimit {
     }
 
     /// Opens a rule's file, with the binding beside it. If it cannot be used, prints why; then there is none.
-    fn rule(self, path: &Path) -> anyhow::Result<Option<RuleFile>> {
+    pub(super) fn rule(self, path: &Path) -> anyhow::Result<Option<RuleFile>> {
         self.bound(path, &path.with_file_name(BINDING))
     }
 
@@ -141,21 +139,14 @@ fn lines_of(binding: &Path) -> anyhow::Result<Option<toml::Table>> {
 /// When it cannot be read, or has limits that no rule has.
 fn asked(binding: &Path) -> anyhow::Result<Option<RuleLimits>> {
     let lines = lines_of(binding)?.unwrap_or_default();
-    let rules = lines.get("rules").and_then(toml::Value::as_table);
-    let limits = rules.and_then(|rules| rules.values().next()?.get("limits"));
-    let limits = limits.map(|limits| limits.clone().try_into()).transpose();
+    let limits = binding::limits(&lines);
     limits.with_context(|| format!("the limits in {}", binding.display()))
 }
 
 /// The limits that a binding asks for, at most those that a host gives without a word of its operator: the file may be
 /// somebody else's.
 fn capped(wanted: RuleLimits, binding: &Path) -> RuleLimits {
-    let most = Ceilings::default();
-    let limits = RuleLimits {
-        memory: wanted.memory.min(most.memory),
-        deadline: wanted.deadline.min(most.deadline),
-        fuel: wanted.fuel.min(most.fuel),
-    };
+    let limits = binding::capped(&wanted);
     if limits != wanted {
         out::note(format_args!(
             "{} asks for more than a host gives by default: {}, {} and {} fuel are used; name others by --memory, --deadline and --fuel",

@@ -19,6 +19,8 @@ use rialto_components::rules::{Outcome, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::file::{Judged, RuleFile};
+
 /// The folder of cases beside a rule, or beside the project that it was built in.
 pub const FOLDER: &str = "cases";
 /// What a case is about if it does not say.
@@ -139,6 +141,22 @@ impl Case {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
         std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+    }
+
+    /// What is wrong with a verdict of the rule; none if it is as expected.
+    #[must_use]
+    pub fn objection(&self, rule: &RuleFile, judged: &Judged) -> Option<String> {
+        match (&judged.outcome, &self.expect) {
+            (Outcome::Failed { .. }, _) => Some("a rule must not fail".to_owned()),
+            (_, None) => Some("no verdict is expected: --bless writes this one".to_owned()),
+            (said, Some(expected)) if !expected.is(said) => Some(format!("expected: {expected}")),
+            _ => {
+                let bounds = [self.fuel_max, rule.description.fuel()];
+                let least = bounds.into_iter().flatten().min();
+                let most = least.filter(|most| judged.fuel > *most)?;
+                Some(format!("it may use {most} fuel"))
+            }
+        }
     }
 
     /// What it is about.

@@ -35,6 +35,8 @@ pub struct ComponentFile {
     /// What it imports and exports.
     pub shape: Shape,
     limits: Limits,
+    /// The scheme's facts, a JSON object.
+    scheme: Arc<str>,
     runtime: Runtime,
     _compiled: tempfile::TempDir,
 }
@@ -46,6 +48,19 @@ impl ComponentFile {
     /// When it cannot be read; within it, why it is no component that this host can run.
     pub fn open(path: &Path, limits: Limits) -> anyhow::Result<Result<Self, Box<Problem>>> {
         let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::of(&stem, bytes.into(), limits)
+    }
+
+    /// Compile a component, and read what it imports and exports.
+    ///
+    /// # Errors
+    /// When there is no folder for compiled components; within it, why it is no component that this host can run.
+    pub fn of(
+        name: &str,
+        bytes: Arc<[u8]>,
+        limits: Limits,
+    ) -> anyhow::Result<Result<Self, Box<Problem>>> {
         let folder = rialto_files::temporary_folder().context("making a temporary folder")?;
         let cache = Cache::open(folder.path(), |bytes| SystemEntropy.fill(bytes));
         let cache = cache.context("making a folder for compiled components")?;
@@ -57,15 +72,15 @@ impl ComponentFile {
             ..PoolSize::default()
         };
         let runtime = Runtime::new(cache, pool).map_err(|e| anyhow::anyhow!("wasmtime: {e:?}"))?;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let name: Result<Name, _> = stem.replace('_', "-").parse();
+        let name: Result<Name, _> = name.replace('_', "-").parse();
         let name = name.map_or_else(|_| "component".into(), |name| name.shared());
         let mut file = Self {
             name,
             digest: Digest::of(&bytes),
-            bytes: bytes.into(),
+            bytes,
             shape: Shape::default(),
             limits,
+            scheme: "{}".into(),
             runtime,
             _compiled: folder,
         };
@@ -76,6 +91,15 @@ impl ComponentFile {
             }
             Err(problem) => Err(problem),
         })
+    }
+
+    /// The same in a scheme with these facts (a JSON object).
+    #[must_use]
+    pub fn in_scheme(self, facts: &str) -> Self {
+        Self {
+            scheme: facts.into(),
+            ..self
+        }
     }
 
     /// Whether it is a rule. If not, it is a context.
@@ -142,7 +166,7 @@ impl ComponentFile {
             digest: self.digest,
             components: vec![self.component(Role::Rule)],
             steps,
-            scheme: "{}".into(),
+            scheme: self.scheme.clone(),
             lists: Arc::default(),
             signers: Vec::new(),
             codes,
@@ -221,6 +245,7 @@ impl RuleFile {
             failing: Failing::Refuse.into(),
             failure_code: FAILURE_CODE.into(),
             quarantine: None,
+            always_newest: false,
             effective: Effective::default(),
             shadow: None,
             canary: None,

@@ -10,6 +10,7 @@ use rialto_edge::{DestinationStatus, Refused};
 use rialto_engine::history::Record;
 use rialto_engine::store::{DeadLetter, Receipt as StoredReceipt, ScanRange};
 use rialto_engine::{Decision, DecisionOutcome, Engine, Failure, Interrupt, Reply};
+use rialto_receipts::ProofFile;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -19,6 +20,7 @@ use super::{Host, Problem, archives, blocking, done_or};
 use crate::audit::{Actor, AuditedAction, Entry};
 use crate::host::Shared;
 use crate::personal_data::{HostPeople, Readable as _};
+use crate::receipt_proofs;
 
 /// The most turns of a subject that are read at a time, the last ones. Some subjects live for years.
 const TURNS_MAX: usize = 10_000;
@@ -255,6 +257,18 @@ pub(super) async fn receipts(
             });
         }
         Ok(Json(filed))
+    })
+    .await
+}
+
+/// The receipts about an id with their proofs.
+pub(super) async fn proofs(
+    State(shared): Host,
+    At(id): At<String>,
+) -> Result<Json<ProofFile>, Problem> {
+    blocking(&shared.clone().reads, move || {
+        let receipts = receipts_about(&shared, &id)?;
+        Ok(Json(receipt_proofs::file(&shared, receipts)?))
     })
     .await
 }

@@ -169,6 +169,7 @@ routes! {
     "/events/{id}" get inspect::events;
     "/refusals" get inspect::refusals;
     "/receipts/{id}" get inspect::receipts;
+    "/receipts/{id}/proofs" get inspect::proofs;
     "/documents" get inspect::collections;
     "/documents/{component}/{collection}" get inspect::documents;
     "/destinations" get inspect::destinations;

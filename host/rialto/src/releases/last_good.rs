@@ -133,7 +133,7 @@ impl Releases {
 }
 
 /// The releases that a rollback has taken back, and that have not become current since.
-fn taken_back(activations: &[StoredActivation]) -> BTreeSet<u64> {
+pub(super) fn taken_back(activations: &[StoredActivation]) -> BTreeSet<u64> {
     let mut taken_back = BTreeSet::new();
     for one in activations.iter().filter(|one| one.done) {
         if one.release < one.before {

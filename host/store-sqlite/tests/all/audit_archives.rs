@@ -209,7 +209,7 @@ fn old_entries_are_in_archives_and_read_there() {
     let between = EntryFilter {
         since: Some(250 * STEP),
         until: Some(790 * STEP),
-        texts: Vec::new(),
+        ..EntryFilter::default()
     };
     let wanted: Vec<u64> = (250..790).collect();
     assert_eq!(scene.search(&between), wanted);

@@ -7,6 +7,7 @@ use crate::bindings::exports::rialto::host::{
 use crate::bindings::exports::rialto::participant_lifecycle_management::participant_endpoints_updated;
 use crate::bindings::exports::rialto::quoting::get_agreement;
 use crate::bindings::rialto::account_lookup::get_party_fsp::get_party_fsp;
+use crate::bindings::rialto::host::judging;
 use crate::bindings::rialto::participant_lifecycle_management::get_participant_quote_data::{
     ParticipantQuoteData, get_participant_quote_data,
 };
@@ -63,6 +64,10 @@ impl Surroundings for Host {
 
     fn party_fsp(&mut self, party: &PartyId, currency: &str) -> Option<String> {
         get_party_fsp(party, currency)
+    }
+
+    fn release(&mut self) -> u64 {
+        judging::current_release()
     }
 
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {
@@ -162,17 +167,28 @@ impl retention_handler::Guest for Quoting {
     }
 }
 
+/// The agreement with a condition, unless it is archived.
+fn agreement(condition: &str) -> Option<Agreement> {
+    // A storage id has 1 to 256 bytes without control characters; a condition of another form has no
+    // agreement.
+    let is_condition = condition.len() == 43 && condition.bytes().all(|b| b.is_ascii_graphic());
+    if !is_condition {
+        return None;
+    }
+    AGREEMENTS.get(condition)?.whole()
+}
+
 impl get_agreement::Guest for Quoting {
     fn get_agreement(condition: String) -> Option<rules::Agreement> {
-        // A storage id has 1 to 256 bytes without control characters; a condition of another form has no
-        // agreement.
-        let is_condition = condition.len() == 43 && condition.bytes().all(|b| b.is_ascii_graphic());
-        if !is_condition {
-            return None;
-        }
-        let document = AGREEMENTS.get(&condition);
-        let agreement = document.and_then(AgreementDocument::whole);
-        agreement.map(rules::Agreement::from)
+        agreement(&condition).map(rules::Agreement::from)
+    }
+
+    fn get_agreement_with_rules(condition: String) -> Option<get_agreement::Agreed> {
+        agreement(&condition).map(|agreement| get_agreement::Agreed {
+            release: agreement.rules.release,
+            agreed_at: agreement.rules.at,
+            agreement: agreement.into(),
+        })
     }
 }
 

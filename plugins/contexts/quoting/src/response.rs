@@ -12,7 +12,7 @@ use crate::bindings::rialto::rules::quote_response_check;
 use crate::query::{answer, not_found, of_archived, wrong_destination};
 use crate::quote::{Quote, State};
 use crate::surroundings::{Publication, Surroundings, check_fsps, violation};
-use crate::terms::{Agreement, AgreementDocument, RequestTerms};
+use crate::terms::{AgreedRules, Agreement, AgreementDocument, RequestTerms};
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, QuoteResponse, Verdict};
 use rialto_sdk::canonical::decode_32_bytes;
@@ -184,7 +184,13 @@ fn judge(
         },
     };
     match world.judge_response(quote_id, &input) {
-        Verdict::Allow => Ok(Agreement::from(input.agreement)),
+        Verdict::Allow => {
+            let rules = AgreedRules {
+                release: world.release(),
+                at: now,
+            };
+            Ok(Agreement::new(input.agreement, rules))
+        }
         Verdict::Refuse(violations) => Err((violation(&violations), State::Rejected)),
     }
 }

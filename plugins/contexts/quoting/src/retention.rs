@@ -7,7 +7,7 @@ use crate::bindings::exports::rialto::host::retention_handler::{
 };
 use crate::quote::{Quote, State};
 use crate::settings::Settings;
-use crate::terms::{AgreementDocument, ArchivedAgreement};
+use crate::terms::{AgreedRules, AgreementDocument, ArchivedAgreement};
 use rialto_sdk::documents::{Collection, Store};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::party_subject;
@@ -180,6 +180,7 @@ fn shorten_agreement(store: &mut impl Store, condition: &str, archive: &Archive)
     let shortened = AgreementDocument {
         request: None,
         response: None,
+        rules: AgreedRules::default(),
         archived: Some(ArchivedAgreement {
             payer_fsp: request.payer_fsp,
             payee_fsp: request.payee_fsp,

@@ -51,6 +51,8 @@ pub trait Surroundings {
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantQuoteData>>;
     /// The FSP that a party is with, in this currency or without currency.
     fn party_fsp(&mut self, party: &PartyId, currency: &str) -> Option<String>;
+    /// The release whose rules judge in this turn.
+    fn release(&mut self) -> u64;
     /// Asks the rules about a request for a quote.
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict;
     /// Asks the rules about the payee FSP's terms.

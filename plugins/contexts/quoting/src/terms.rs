@@ -259,13 +259,36 @@ pub struct Agreement {
     pub request: RequestTerms,
     /// What the payee FSP answered.
     pub response: ResponseTerms,
+    /// Under which rules.
+    pub rules: AgreedRules,
 }
 
-impl From<rules::Agreement> for Agreement {
-    fn from(agreement: rules::Agreement) -> Self {
+/// Under which rules something was agreed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgreedRules {
+    /// The release whose rules have judged; 0 if that is not known.
+    pub release: u64,
+    /// When: UTC, milliseconds since 1970.
+    pub at: u64,
+}
+
+impl AgreedRules {
+    /// Whether they are not known, as of agreements of earlier versions.
+    #[must_use]
+    pub const fn is_unknown(&self) -> bool {
+        self.release == 0
+    }
+}
+
+impl Agreement {
+    /// An agreement under these rules.
+    #[must_use]
+    pub fn new(agreement: rules::Agreement, rules: AgreedRules) -> Self {
         Self {
             request: agreement.request.into(),
             response: agreement.response.into(),
+            rules,
         }
     }
 }
@@ -289,6 +312,9 @@ pub struct AgreementDocument {
     /// What the payee FSP answered; none once it is archived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<ResponseTerms>,
+    /// Under which rules; unknown once it is archived.
+    #[serde(default, skip_serializing_if = "AgreedRules::is_unknown")]
+    pub rules: AgreedRules,
     /// What stays of an archived agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<ArchivedAgreement>,
@@ -327,6 +353,7 @@ impl AgreementDocument {
         Some(Agreement {
             request: self.request?,
             response: self.response?,
+            rules: self.rules,
         })
     }
 }
@@ -336,6 +363,7 @@ impl From<Agreement> for AgreementDocument {
         Self {
             request: Some(agreement.request),
             response: Some(agreement.response),
+            rules: agreement.rules,
             archived: None,
         }
     }

@@ -16,11 +16,12 @@ use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil, process_transfer_prepare, process_transfer_release,
 };
+use crate::bindings::rialto::host::judging;
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::{
     ParticipantTransfersData, get_participants_transfers_data,
 };
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
-use crate::bindings::rialto::quoting::get_agreement::get_agreement;
+use crate::bindings::rialto::quoting::get_agreement::{Agreed, get_agreement_with_rules};
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::create_schedule_reminder::{
     Reminder, create_schedule_reminder,
@@ -39,7 +40,7 @@ use crate::{api, fulfil, index, prepare, query, reject, reports, retention, time
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
-use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
+use rialto_sdk::bindings::rialto::rules::types::Verdict;
 use rialto_sdk::documents::{Collection, HostStore};
 use rialto_sdk::logging::{self, Level, subject};
 use rialto_sdk::operators::parameter;
@@ -87,8 +88,13 @@ impl Surroundings for Host {
         get_participants_transfers_data(ids)
     }
 
-    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
-        get_agreement(condition)
+    fn agreement(&mut self, condition: &str) -> Option<Agreed> {
+        get_agreement_with_rules(condition)
+    }
+
+    fn judge_as_agreed(&mut self, rules: Option<AgreedRules>) {
+        let AgreedRules { release, at } = rules.unwrap_or_default();
+        judging::judge_as_agreed(release, at);
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {

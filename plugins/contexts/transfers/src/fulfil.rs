@@ -157,6 +157,7 @@ fn check(
             expiration: transfer.expiration,
         },
     };
+    world.judge_as_agreed(transfer.agreed);
     match world.judge_fulfil(&transfer.transfer_id, &input) {
         Verdict::Allow => Ok(fulfilment.to_owned()),
         Verdict::Refuse(violations) => Err(violation(&violations)),

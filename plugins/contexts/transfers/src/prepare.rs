@@ -9,6 +9,7 @@ use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as 
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
+use crate::bindings::rialto::quoting::get_agreement::Agreed;
 use crate::bindings::rialto::rules::transfer_prepare_check;
 use crate::bindings::rialto::transfers::{
     transfer_prepare_duplicate_check_failed as duplicate_check_failed,
@@ -21,9 +22,9 @@ use crate::bindings::rialto::transfers::{
 };
 use crate::query::status;
 use crate::surroundings::{Publication, Surroundings, keep};
-use crate::transfer::{RejectionKind, State, Transfer};
+use crate::transfer::{AgreedRules, RejectionKind, State, Transfer};
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
-use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::money::minor_units;
@@ -62,7 +63,8 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
     let now = world.now();
     let mut transfer = Transfer::received(&event, now);
     match reserve(world, &event, now) {
-        Ok((payer_position, agreement_use)) => {
+        Ok((payer_position, agreement_use, agreed)) => {
+            transfer.agreed = agreed;
             transfer.enter(State::Prepared, now);
             if let Some(agreement_use) = agreement_use {
                 assert!(
@@ -154,13 +156,13 @@ fn refuse_stranger(world: &mut impl Surroundings, event: allocated::Event) {
     ));
 }
 
-/// Does all checks and the reservation. Returns the payer's liquidity account after it, and the use of the
-/// agreement to store.
+/// Does all checks and the reservation. Returns the payer's liquidity account after it, the use of the agreement to store,
+/// and the rules that have judged if they are those of the agreement.
 fn reserve(
     world: &mut impl Surroundings,
     event: &allocated::Event,
     now: u64,
-) -> Result<(AccountPosition, Option<AgreementUse>), Refusal> {
+) -> Result<(AccountPosition, Option<AgreementUse>, Option<AgreedRules>), Refusal> {
     let participants = check_participants(world, event)?;
     if now >= event.expiration {
         let detail = "the transfer had expired when it arrived";
@@ -170,7 +172,7 @@ fn reserve(
         return Err(Refusal::Rule(error("3100", &detail)));
     }
     let payer_accounts = check_accounts(event, &participants)?;
-    let agreement_use = check_rules(world, event, now)?;
+    let (agreement_use, agreed) = check_rules(world, event, now)?;
     world.create_reminder(&event.transfer_id, event.expiration);
     let request = ledger_prepare::Request {
         transfer_id: event.transfer_id.clone(),
@@ -199,7 +201,7 @@ fn reserve(
                     position: response.liquidity.clone(),
                 });
             }
-            Ok((response.liquidity, agreement_use))
+            Ok((response.liquidity, agreement_use, agreed))
         }
         Err(ledger_error) => {
             world.delete_reminder(&event.transfer_id);
@@ -307,18 +309,37 @@ fn check_accounts<'a>(
     Ok(payer_accounts)
 }
 
-/// Checks the scheme's rules, and that no other transfer uses the agreement. Returns the use.
+/// The rules of an agreement, if they are to judge this transfer: it is the one that was agreed on, in time. Otherwise
+/// an FSP could choose old rules by an old condition.
+fn rules_of(agreed: &Agreed, event: &allocated::Event, now: u64) -> Option<AgreedRules> {
+    let Agreement { request, response } = &agreed.agreement;
+    let is_agreed = (&request.payer_fsp, &request.payee_fsp)
+        == (&event.payer_fsp, &event.payee_fsp)
+        && response.transfer_amount == event.amount
+        && now < response.expiration;
+    (is_agreed && agreed.release > 0).then_some(AgreedRules {
+        release: agreed.release,
+        at: agreed.agreed_at,
+    })
+}
+
+/// Checks the scheme's rules, and that no other transfer uses the agreement. Returns the use, and the rules of the
+/// agreement if these have judged.
 fn check_rules(
     world: &mut impl Surroundings,
     event: &allocated::Event,
     now: u64,
-) -> Result<Option<AgreementUse>, Refusal> {
+) -> Result<(Option<AgreementUse>, Option<AgreedRules>), Refusal> {
     if minor_units(&event.amount) == 0 {
         return Err(Refusal::Rule(error("3100", "the amount is 0")));
     }
+    let agreed = world.agreement(&event.condition);
+    let rules = agreed
+        .as_ref()
+        .and_then(|agreed| rules_of(agreed, event, now));
     let input = transfer_prepare_check::Input {
         now,
-        agreement: world.agreement(&event.condition),
+        agreement: agreed.map(|agreed| agreed.agreement),
         transfer: rules::Transfer {
             transfer_id: event.transfer_id.clone(),
             payer_fsp: event.payer_fsp.clone(),
@@ -328,10 +349,12 @@ fn check_rules(
             expiration: event.expiration,
         },
     };
+    world.judge_as_agreed(rules);
     match world.judge_prepare(&event.transfer_id, &input) {
         // After the rules, so that a refused request learns nothing about other transfers.
         Verdict::Allow => {
-            claim(world, input.agreement.as_ref(), &input.transfer).map_err(Refusal::Rule)
+            let agreement_use = claim(world, input.agreement.as_ref(), &input.transfer);
+            Ok((agreement_use.map_err(Refusal::Rule)?, rules))
         }
         Verdict::Refuse(violations) => Err(Refusal::Rule(violation(&violations))),
     }

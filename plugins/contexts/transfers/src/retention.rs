@@ -174,6 +174,7 @@ fn shortened(transfer: Transfer, archive: &Archive) -> Transfer {
         condition: String::new(),
         payer_version: None,
         settlement: Timing::Deferred,
+        agreed: None,
         payer_accounts: None,
         payee_accounts: None,
         history: transfer.history.last().copied().into_iter().collect(),

@@ -7,6 +7,7 @@ use crate::bindings::rialto::accounts_and_balances::{
 };
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
+use crate::bindings::rialto::quoting::get_agreement::Agreed;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::bindings::rialto::transfers::{
@@ -18,9 +19,9 @@ use crate::bindings::rialto::transfers::{
 };
 use crate::query::Question;
 use crate::settings::Settings;
-use crate::transfer::Transfer;
+use crate::transfer::{AgreedRules, Transfer};
 use rialto_sdk::auditing::Audited;
-use rialto_sdk::bindings::rialto::rules::types::{Agreement, Verdict};
+use rialto_sdk::bindings::rialto::rules::types::Verdict;
 use rialto_sdk::logging::Level;
 
 /// An event of this context.
@@ -69,7 +70,9 @@ pub trait Surroundings {
     /// Participants, in the order asked for.
     fn participants(&mut self, ids: &[String]) -> Vec<Option<ParticipantTransfersData>>;
     /// The agreed quote whose terms carry this condition.
-    fn agreement(&mut self, condition: &str) -> Option<Agreement>;
+    fn agreement(&mut self, condition: &str) -> Option<Agreed>;
+    /// Has what is asked next judged by the rules of an agreement; none for those in force now.
+    fn judge_as_agreed(&mut self, rules: Option<AgreedRules>);
     /// Asks the rules about a transfer to prepare.
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict;
     /// Asks the rules about a fulfilment.

@@ -219,6 +219,16 @@ impl From<Timing> for SettlementTiming {
     }
 }
 
+/// Under which rules a quote was agreed. They judge its transfer until it expires.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgreedRules {
+    /// The release.
+    pub release: u64,
+    /// When: UTC, milliseconds since 1970.
+    pub at: u64,
+}
+
 /// When a transfer entered a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -263,6 +273,9 @@ pub struct Transfer {
     /// The payee's ledger accounts, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payee_accounts: Option<Accounts>,
+    /// Under which rules its quote was agreed, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<AgreedRules>,
     /// Where it is.
     pub state: State,
     /// The states that it entered.
@@ -314,6 +327,7 @@ impl Transfer {
             payer_version: event.answer_version.clone(),
             settlement_model: event.settlement_model.clone(),
             settlement: event.settlement.clone().into(),
+            agreed: None,
             payer_accounts: event.payer_accounts.clone().map(Accounts::from),
             payee_accounts: event.payee_accounts.clone().map(Accounts::from),
             state: State::Received,

@@ -2,7 +2,7 @@
 //!
 //! An order is words: `nothing`, `write ID BODY`, `count ID` (add one to each count of a document), `trap`,
 //! `loop`, `eat-memory`, `recurse`, `prepare UNITS` and `quote UNITS` (ask the rules of a step about an
-//! amount), `call ORDER` (have hostile-friend do it), `calls COUNT ORDER` (that many times in one turn),
+//! amount), `agreed RELEASE AT ORDER` (have it judged by the rules of that release at that instant), `release`, `call ORDER` (have hostile-friend do it), `calls COUNT ORDER` (that many times in one turn),
 //! `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A request's body is an order, the
 //! response's body its result. GET returns the request as the context got it: a line with its caller, then one
 //! per header.
@@ -35,6 +35,7 @@ mod component {
 
     use crate::bindings::exports::rialto::host::{activation_handler, http_handler};
     use crate::bindings::exports::rialto::hostile_context::happened;
+    use crate::bindings::rialto::host::judging;
     use crate::bindings::rialto::hostile_context as own;
     use crate::counted::COUNTED;
     use crate::orders::{Order, eat_memory, endless, recurse};
@@ -68,6 +69,11 @@ mod component {
             Order::Loop => endless(),
             Order::EatMemory => eat_memory(),
             Order::Recurse => recurse(0).to_string(),
+            Order::Agreed(release, at, next) => {
+                judging::judge_as_agreed(release, at);
+                obey(next)
+            }
+            Order::Release => judging::current_release().to_string(),
             Order::Prepare(units) => payments::ask_prepare(units),
             Order::Quote(units) => payments::ask_quote(units),
             Order::Call(next) => own::echo::echo(next),

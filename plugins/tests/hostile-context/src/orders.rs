@@ -33,6 +33,10 @@ pub enum Order<'a> {
     Prepare(u64),
     /// Ask the rules for quotes about an amount in minor units.
     Quote(u64),
+    /// Have what an order asks judged by the rules of a release at an instant.
+    Agreed(u64, u64, &'a str),
+    /// Answer the number of the release.
+    Release,
     /// Call the friend with an order.
     Call(&'a str),
     /// Call the friend with an order, a number of times.
@@ -55,6 +59,11 @@ impl<'a> Order<'a> {
             "write-then" => return Some(Self::WriteThen(rest)),
             "prepare" => return rest.parse().ok().map(Self::Prepare),
             "quote" => return rest.parse().ok().map(Self::Quote),
+            "agreed" => {
+                let mut words = rest.splitn(3, ' ');
+                let (release, at) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+                return Some(Self::Agreed(release, at, words.next()?));
+            }
             "call" => return Some(Self::Call(rest)),
             "calls" => {
                 let (count, next) = rest.split_once(' ')?;
@@ -62,6 +71,7 @@ impl<'a> Order<'a> {
             }
             "publish" => return Some(Self::Publish(rest)),
             "nothing" => Self::Nothing,
+            "release" => Self::Release,
             "trap" => Self::Trap,
             "loop" => Self::Loop,
             "eat-memory" => Self::EatMemory,
@@ -120,6 +130,8 @@ mod tests {
         );
         assert_eq!(Order::read("count a"), Some(Order::Count("a")));
         assert_eq!(Order::read("prepare 12"), Some(Order::Prepare(12)));
+        let agreed = Order::read("agreed 3 7 prepare 12");
+        assert_eq!(agreed, Some(Order::Agreed(3, 7, "prepare 12")));
         assert_eq!(
             Order::read("calls 3 nothing"),
             Some(Order::Calls(3, "nothing"))

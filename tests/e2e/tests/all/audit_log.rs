@@ -7,6 +7,7 @@ mod elsewhere;
 mod export;
 mod exported;
 mod personal_data;
+mod receipts;
 
 use std::fs;
 use std::path::Path;

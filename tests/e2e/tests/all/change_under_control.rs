@@ -1,14 +1,17 @@
-//! The story of a change: a candidate is backtested, planned, signed by two officers and tried as a canary under load. It has a
-//! hidden fault, is held back, and no payment is refused. The corrected one is shadowed, then takes over at an instant.
+//! The story of a change: a candidate is backtested against 100,000 inputs, planned, signed by two officers and tried as a
+//! canary under load. It has a hidden fault, is held back, and no payment is refused. The corrected one is shadowed, then
+//! takes over at an instant. Receipts are verified without the host at the end.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rialto_engine::Lsn;
+use rialto_engine::store::{Group, Receipt, Store as _};
 use rialto_simulator::fsp::Step;
-use rialto_tests::TestScheme;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
+use rialto_tests::{CliOutput, TestScheme, binaries, kept};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -18,6 +21,12 @@ use crate::plans::{Scene, text};
 const SOON: Duration = Duration::from_secs(90);
 /// Payments at a time while the canary decides.
 const AT_A_TIME: usize = 16;
+/// The stored inputs of the backtests.
+const INPUTS: u64 = 100_000;
+/// The groups in which they are stored.
+const GROUPS: u64 = 100;
+/// Receipts are proven by the audit log.
+const AUDIT: &str = "\n[audit]\norigin = \"hub.example/audit\"\nprovider = \"software\"\nreference = \"secrets/audit.reference\"\n";
 const QUOTES: &str = "[[steps.quote-request-check]]\nrule = \"amount-limits\"\n";
 const BEHIND_QUOTES: &str = "[[steps.transfer-prepare-check]]\nrule = \"transfer-matches-quote\"";
 
@@ -32,10 +41,67 @@ impl Scene {
         let with = ["--backtest", text(&report)];
         let planned = self.plan(candidate, name, &with).success().unwrap();
         assert!(planned.contains(" requests from "), "{planned}");
+        let report = std::fs::read_to_string(&report).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert!(report["requests"].as_u64().unwrap() >= INPUTS, "{report:#}");
         for officer in ["ada", "ben"] {
             self.sign(name, officer, officer).success().unwrap();
         }
         self.apply(name, &["ada", "ben"]).success().unwrap();
+    }
+
+    /// Adds stored inputs to the host's, as many as a day's work, by its store: copies of those of a quote.
+    async fn store_inputs(&mut self, quote: &str) {
+        tokio::task::block_in_place(|| self.world.host.kill()).unwrap();
+        let subject = format!("quote:{quote}");
+        let stored = kept::with_store(&self.world, move |store| {
+            let recovered = store.recover()?;
+            let known = store.receipts(&subject)?;
+            let mut ids = recovered.next_id..;
+            for group in 0..GROUPS {
+                let copies = known
+                    .iter()
+                    .cycle()
+                    .zip(&mut ids)
+                    .take((INPUTS / GROUPS) as usize);
+                let copies: Vec<Receipt> = copies
+                    .map(|(receipt, id)| Receipt {
+                        id,
+                        ..receipt.clone()
+                    })
+                    .collect();
+                store.write(&Group {
+                    lsn: Lsn(recovered.lsn.0 + 1 + group),
+                    next_id: ids.start,
+                    receipts: copies,
+                    turns: 1,
+                    ..Group::default()
+                })?;
+            }
+            Ok(known.len())
+        });
+        assert!(stored.await.unwrap() > 0);
+        tokio::task::block_in_place(|| self.world.host.restart()).unwrap();
+    }
+
+    /// Has a payment's receipts leave the host, and verifies them and asks their rules again without it.
+    fn verify_offline(&self, transfer: &str) {
+        let file = self.path("receipts.json");
+        let export = ["receipts", transfer, "--out", text(&file)];
+        self.by("hal", &export).success().unwrap();
+        let verified = CliOutput::of(binaries::rialto().unwrap(), |of| {
+            of.args(["receipts", "verify"]).arg(&file).arg("--key");
+            of.arg(self.world.scheme.path().join("secrets/audit.reference.pem"));
+            for rule in ["amount-limits", "transfer-matches-quote"] {
+                of.arg("--component").arg(self.world.scheme.component(rule));
+            }
+        });
+        let said = verified.unwrap().success().unwrap();
+        assert_eq!(
+            said.matches("the same verdict, the same").count(),
+            2,
+            "{said}"
+        );
     }
 
     fn report(&self, command: &[&str]) -> Value {
@@ -46,11 +112,15 @@ impl Scene {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn change_is_proven_before_watched_while_and_taken_back() {
-    let scene = Scene::of("backtest-required = true").await;
-    let world = &scene.world;
+    let mut scene = Scene::with("backtest-required = true", AUDIT).await;
+    let mut quote = String::new();
     for amount in ["5", "50", "70"] {
-        committed(&world.pay(amount, "USD").await).unwrap();
+        let outcome = scene.world.pay(amount, "USD").await;
+        committed(&outcome).unwrap();
+        quote = outcome.quote_id;
     }
+    scene.store_inputs(&quote).await;
+    let world = &scene.world;
 
     // A canary with a hidden fault: what it judges under load, it fails with.
     let faulty = world.scheme.twin().unwrap();
@@ -120,7 +190,8 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     let next = format!("{QUOTES}effective-from = \"{at}\"\n{lower}\n\n{BEHIND_QUOTES}");
     promoted.edit(BEHIND_QUOTES, &next).unwrap();
     scene.change(&promoted, "promoted", &["--as-of", &at.to_string()]);
-    committed(&world.pay("70", "USD").await).unwrap();
+    let last = world.pay("70", "USD").await;
+    committed(&last).unwrap();
     until("the corrected rule is in force", SOON, async || {
         let outcome = world.pay("70", "USD").await;
         let refused = refused(&outcome, Step::Quote, "4200");
@@ -128,6 +199,8 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     })
     .await
     .unwrap();
+
+    scene.verify_offline(&last.transfer_id);
 
     // What was done, by whom, and which rules decided.
     let releases = scene.by("hal", &["release", "list"]).success().unwrap();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod agreed_rules;
 mod archived_quotes;
 mod attacks;
 mod audit_log;
@@ -11,6 +12,7 @@ mod backtest;
 mod backup;
 mod bad_input;
 mod bench;
+mod bundles;
 mod canaries;
 mod certificates;
 mod change_under_control;

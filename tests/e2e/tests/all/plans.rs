@@ -59,8 +59,15 @@ pub struct Scene {
 
 impl Scene {
     pub async fn of(releases: &str) -> Self {
+        Self::with(releases, "").await
+    }
+
+    /// The same, with more settings of the host.
+    pub async fn with(releases: &str, settings: &str) -> Self {
         let options = WorldOptions::default();
-        let world = World::of(scheme(releases), &options).await.unwrap();
+        let scheme = scheme(releases);
+        scheme.add_host_settings(settings).unwrap();
+        let world = World::of(scheme, &options).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         for (officer, private, _) in OFFICERS {
             let pem =

@@ -96,7 +96,7 @@ pub fn asker() -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: texts(&["storage", "logging"]),
+            host: texts(&["storage", "judging", "logging"]),
             calls: texts(&["hostile-context/echo"]),
             publishes: texts(&["hostile-context/happened"]),
             rules: texts(&[PREPARE, QUOTE]),
@@ -141,6 +141,7 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         failing: failing.into(),
         failure_code: FAILURE_CODE.into(),
         quarantine: None,
+        always_newest: false,
         effective: Effective::default(),
         shadow: None,
         canary: None,
@@ -367,6 +368,7 @@ impl World {
             entropy: Arc::new(SystemEntropy),
             spans: None,
             personal_data: None,
+            receipt_log: None,
         };
         let (engine, _) = Engine::open(environment, runtime.clone(), limits).unwrap();
         let threads = Threads::start(&engine, 4).unwrap();

@@ -93,6 +93,7 @@ impl World {
             entropy: Arc::new(Fixed),
             spans,
             personal_data: None,
+            receipt_log: None,
         };
         let (engine, recovery) = Engine::open(environment, bank.clone(), limits).unwrap();
         engine.resume(recovery);
@@ -287,6 +288,7 @@ impl World {
             entropy: Arc::new(Fixed),
             spans: None,
             personal_data: None,
+            receipt_log: None,
         };
         let writer = Writer(collection.into(), id.into(), body.into());
         let (engine, _) = Engine::open(environment, Arc::new(writer), limits()).unwrap();

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use rialto_files::FileError;
+use rialto_receipts::log;
 use rialto_store_sqlite::retention::ArchivedEntries;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -39,6 +40,9 @@ pub(super) struct Lines {
     /// With --format: go on with new entries, until it is stopped or nobody reads.
     #[arg(long, requires = "format", conflicts_with = "until")]
     follow: bool,
+    /// With --format: entries about receipts too. They are hashes, and there is one for most commits of the host
+    #[arg(long, requires = "format")]
+    receipts: bool,
 }
 
 impl Lines {
@@ -64,7 +68,8 @@ impl Lines {
             let is_last = found.is_empty();
             let mut lines = String::new();
             for (index, at, body) in found {
-                if (since..until).contains(&at) {
+                let is_left_out = !self.receipts && log::text_is_about_receipts(&body);
+                if (since..until).contains(&at) && !is_left_out {
                     lines.push_str(&format.line(&Exported::new(index, at, &body)));
                     lines.push('\n');
                     written += 1;

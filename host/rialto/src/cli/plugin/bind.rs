@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use toml::Table;
 
 use super::{BINDING, RuleLimit, UNFIT};
+use crate::kit::binding::binds_alone;
 use crate::kit::file::RuleFile;
 use crate::{cli, out};
 
@@ -69,7 +70,7 @@ impl Bind {
             }
             None => {
                 let lines = self.lines(&rule)?;
-                of_this_rule_alone(&lines, name)?;
+                binds_alone(&lines, name)?;
                 let whole = format!("{}\n{lines}", text.trim_end());
                 let with = match Scheme::parse(&whole) {
                     Ok(with) => with,
@@ -159,35 +160,6 @@ fn given(scheme: &Scheme, component: &Path) -> RuleLimit {
         memory: Some(rule.limits.memory),
         deadline: Some(rule.limits.deadline),
     })
-}
-
-/// Refuses lines that do more than bind a rule: they may come from somebody else.
-fn of_this_rule_alone(lines: &str, name: &str) -> anyhow::Result<()> {
-    let lines: Table = lines.parse().context("reading the lines for scheme.toml")?;
-    let refuse = |what: &str| {
-        bail!("the lines for scheme.toml bind the rule {name} alone, and these have {what}")
-    };
-    for (table, value) in &lines {
-        match (table.as_str(), value) {
-            ("rules", toml::Value::Table(rules)) => {
-                if let Some(other) = rules.keys().find(|rule| *rule != name) {
-                    return refuse(&format!("[rules.{other}]"));
-                }
-            }
-            ("steps", toml::Value::Table(steps)) => {
-                let bindings = steps
-                    .values()
-                    .flat_map(|step| step.as_array().into_iter().flatten());
-                let rules =
-                    bindings.map(|binding| binding.get("rule").and_then(toml::Value::as_str));
-                if rules.into_iter().any(|rule| rule != Some(name)) {
-                    return refuse("a step with another rule");
-                }
-            }
-            (other, _) => return refuse(&format!("`{other}`")),
-        }
-    }
-    Ok(())
 }
 
 /// A rule at all its steps, as TOML.

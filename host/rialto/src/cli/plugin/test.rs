@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
 use rialto_components::Digest;
-use rialto_components::rules::Outcome;
 use rialto_engine::Entropy as _;
 use rialto_engine::time::SystemEntropy;
 use serde_json::json;
@@ -158,19 +157,7 @@ impl Test {
                 case.write(file)?;
             }
         }
-        let why = match (&judged.outcome, &case.expect) {
-            (Outcome::Failed { .. }, _) => "a rule must not fail".to_owned(),
-            (_, None) => "no verdict is expected: --bless writes this one".to_owned(),
-            (said, Some(expected)) if !expected.is(said) => format!("expected: {expected}"),
-            _ => {
-                let bounds = [case.fuel_max, rule.description.fuel()];
-                let least = bounds.into_iter().flatten().min();
-                match least.filter(|most| judged.fuel > *most) {
-                    Some(most) => format!("it may use {most} fuel"),
-                    None => String::new(),
-                }
-            }
-        };
+        let why = case.objection(rule, &judged).unwrap_or_default();
         Ok(Tested {
             passes: why.is_empty(),
             judged: Some(judged),

@@ -25,6 +25,8 @@ pub const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
 pub const PAYER: &str = "payerfsp";
 pub const PAYEE: &str = "payeefsp";
 pub const EXPIRATION: u64 = 1000;
+/// The release whose rules judge.
+pub const RELEASE: u64 = 3;
 
 /// Surroundings that remember everything.
 #[derive(Debug, Default)]
@@ -101,6 +103,10 @@ impl Surroundings for Fake {
     fn party_fsp(&mut self, _party: &PartyId, currency: &str) -> Option<String> {
         self.lookups += 1;
         (currency == "USD").then(|| self.party_fsp.map(str::to_owned))?
+    }
+
+    fn release(&mut self) -> u64 {
+        RELEASE
     }
 
     fn judge_request(&mut self, id: &str, input: &quote_request_check::Input) -> Verdict {

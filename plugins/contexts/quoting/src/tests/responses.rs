@@ -7,6 +7,7 @@ use crate::reject::reject;
 use crate::request::request;
 use crate::response::response;
 use crate::surroundings::Publication;
+use crate::terms::AgreedRules;
 use rialto_sdk::bindings::rialto::rules::types::{Agreement, Violation};
 use rialto_sdk::money::money;
 use rialto_sdk::testing::Dice;
@@ -43,6 +44,11 @@ fn good_terms_become_an_agreement_and_go_to_the_payer() {
     let agreement = Agreement::from(world.agreements[CONDITION].clone().whole().unwrap());
     assert_eq!(agreement.response, terms("q1").response);
     assert_eq!(agreement.request.payee_fsp, PAYEE);
+    let rules = AgreedRules {
+        release: RELEASE,
+        at: 5,
+    };
+    assert_eq!(world.agreements[CONDITION].rules, rules);
     assert_eq!(
         agreement.request.transaction_type,
         asked("q1").request.transaction_type

@@ -1,6 +1,8 @@
 //! An agreed quote is for one transfer.
 
-use super::fake::{EXPIRATION, Fake, PAYEE, agreement, commitment, refusal, reminder, request};
+use super::fake::{
+    AGREED_AT, EXPIRATION, Fake, PAYEE, RELEASE, agreement, commitment, refusal, reminder, request,
+};
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::fulfil::fulfil;
@@ -10,7 +12,9 @@ use crate::settings::AgreementServes;
 use crate::surroundings::Publication;
 use crate::tests::fake::position;
 use crate::timeout::reminder_elapsed;
-use crate::transfer::State;
+use crate::transfer::{AgreedRules, State};
+use rialto_sdk::bindings::rialto::rules::types::Agreement;
+use rialto_sdk::money::money;
 use rialto_sdk::testing::Dice;
 
 /// A world with an agreement, at instant 5.
@@ -124,5 +128,47 @@ fn random_messages_leave_one_transfer_per_agreement() {
                 .filter(|transfer| matches!(transfer.state, State::Prepared | State::Committed));
             assert!(live.count() <= 1, "seed {seed}, message {number}");
         }
+    }
+}
+
+#[test]
+fn transfer_is_judged_by_the_rules_of_its_agreement() {
+    let mut world = Fake {
+        now: 5,
+        agreement: Some(agreement("q1")),
+        ..Fake::default()
+    };
+    prepare(&mut world, request("t1"));
+    let rules = Some(AgreedRules {
+        release: RELEASE,
+        at: AGREED_AT,
+    });
+    assert_eq!(
+        (&*world.judged_by, world.transfers["t1"].agreed),
+        (&[rules][..], rules)
+    );
+    fulfil(&mut world, commitment("t1", FulfilMode::Committed));
+    assert_eq!(world.judged_by, [rules, rules]);
+}
+
+#[test]
+fn rules_of_an_agreement_about_something_else_do_not_judge() {
+    type Change = fn(&mut Agreement);
+    let others: [Change; 4] = [
+        |agreed| agreed.request.payer_fsp = "otherfsp".to_owned(),
+        |agreed| agreed.request.payee_fsp = "otherfsp".to_owned(),
+        |agreed| agreed.response.transfer_amount = money("USD", 2, 1051),
+        |agreed| agreed.response.expiration = 5,
+    ];
+    for change in others {
+        let mut agreed = agreement("q1");
+        change(&mut agreed);
+        let mut world = Fake {
+            now: 5,
+            agreement: Some(agreed),
+            ..Fake::default()
+        };
+        prepare(&mut world, request("t1"));
+        assert_eq!(world.judged_by, [None]);
     }
 }

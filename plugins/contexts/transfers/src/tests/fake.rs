@@ -16,6 +16,7 @@ use crate::bindings::rialto::accounts_and_balances::{
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
+use crate::bindings::rialto::quoting::get_agreement::Agreed;
 use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::bindings::rialto::transfers::types::FulfilMode;
@@ -23,7 +24,7 @@ use crate::index;
 use crate::query::{self, Question};
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
-use crate::transfer::{State, Transfer};
+use crate::transfer::{AgreedRules, State, Transfer};
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict, Violation};
@@ -40,6 +41,9 @@ pub const CONDITION: &str = "fH9pAYDQbmoZLPbvv3CSW2RfjU4jvM4ApG_fqGnR7Xs";
 pub const PAYER: &str = "payerfsp";
 pub const PAYEE: &str = "payeefsp";
 pub const EXPIRATION: u64 = 1000;
+/// Under which rules the quote was agreed.
+pub const RELEASE: u64 = 3;
+pub const AGREED_AT: u64 = 7;
 
 /// The ledger's operations for one transfer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,6 +82,8 @@ pub struct Fake {
     /// Participants whose account is disabled.
     pub disabled: Vec<&'static str>,
     pub asked_agreement: Vec<String>,
+    /// By which rules each question was to be judged.
+    pub judged_by: Vec<Option<AgreedRules>>,
     /// The agreement, if any.
     pub agreement: Option<Agreement>,
     pub agreement_uses: BTreeMap<String, AgreementUse>,
@@ -152,9 +158,17 @@ impl Surroundings for Fake {
         ids.iter().map(data).collect()
     }
 
-    fn agreement(&mut self, condition: &str) -> Option<Agreement> {
+    fn agreement(&mut self, condition: &str) -> Option<Agreed> {
         self.asked_agreement.push(condition.to_owned());
-        self.agreement.clone()
+        self.agreement.clone().map(|agreement| Agreed {
+            agreement,
+            release: RELEASE,
+            agreed_at: AGREED_AT,
+        })
+    }
+
+    fn judge_as_agreed(&mut self, rules: Option<AgreedRules>) {
+        self.judged_by.push(rules);
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {

@@ -286,3 +286,37 @@ async fn requests_that_destroy_nothing_are_refused() {
         "{refused}"
     );
 }
+
+#[tokio::test]
+async fn receipts_about_people_are_proven_until_their_key_is_destroyed() {
+    let scene = scene().await;
+    let outcome = scene.world.pay("5", "USD").await;
+    committed(&outcome).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let export = |file: &str| {
+        let file = place.path().join(file);
+        let command = [
+            "receipts",
+            &outcome.quote_id,
+            "--out",
+            file.to_str().unwrap(),
+        ];
+        scene.world.host.cli(&command).unwrap()
+    };
+    export("before.json").success().unwrap();
+    let payee = scene.world.party("payeefsp").clone();
+    scene.shred(&format!("party:{}/{}", payee.kind(), payee.identifier()));
+    let refused = export("after.json");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("was destroyed"),
+        "{refused}"
+    );
+    // What somebody has is still proven.
+    let key = scene.folder().join("secrets/audit.reference.pem");
+    let verified = CliOutput::of(binaries::rialto().unwrap(), |of| {
+        of.args(["receipts", "verify"]);
+        of.arg(place.path().join("before.json"));
+        of.arg("--key").arg(key);
+    });
+    verified.unwrap().success().unwrap();
+}

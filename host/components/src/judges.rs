@@ -1,0 +1,161 @@
+//! Which rules judge at a step: those of the current release, or those that were in force when it was agreed that a request
+//! may come.
+//!
+//! | What was agreed | Which rules judge |
+//! | --- | --- |
+//! | nothing, or it is not known | those of the current release that are effective now |
+//! | under the current release | those that were effective at that instant |
+//! | under an earlier one that is ready | its rules that were effective at that instant |
+//! | under one that was rolled back, or is not ready any more | as if nothing was agreed |
+//!
+//! A rule that is always the newest, in either release, judges as the current release has it, now, and first. What is
+//! suspended or held back is so now, whichever release has it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::earlier::Earlier;
+use crate::release::{BoundRule, Release};
+
+/// Under which rules something was agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// The release.
+    pub release: u64,
+    /// When; milliseconds since 1970.
+    pub at: u64,
+}
+
+/// Of a receipt of something that was agreed under another release: which, and why this one has judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgreedUnder {
+    /// The release under which it was agreed.
+    pub release: u64,
+    /// When; milliseconds since 1970.
+    pub at: u64,
+    /// Why the receipt's release has judged.
+    pub judged: JudgedBy,
+}
+
+/// Why a release has judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JudgedBy {
+    /// It is the one of the agreement.
+    Agreed,
+    /// The rule is always the newest.
+    AlwaysNewest,
+    /// The one of the agreement was rolled back.
+    RolledBack,
+    /// The one of the agreement is not ready any more.
+    NotKept,
+}
+
+/// The rules that judge.
+pub(crate) struct Judges {
+    current: Arc<Release>,
+    earlier: Option<Arc<Release>>,
+    /// Of what was agreed under another release.
+    under: Option<AgreedUnder>,
+    /// The instant at which a rule must be effective.
+    at: u64,
+    now: u64,
+}
+
+/// A rule that is asked.
+pub(crate) struct Judge<'j> {
+    pub release: &'j Release,
+    pub bound: &'j BoundRule,
+    pub agreed: Option<AgreedUnder>,
+}
+
+impl Judges {
+    /// The rules for a request, at an instant in milliseconds since 1970.
+    pub fn of(current: &Arc<Release>, agreed: Option<Agreed>, now: u64) -> Self {
+        let mut judges = Self {
+            current: current.clone(),
+            earlier: None,
+            under: None,
+            at: now,
+            now,
+        };
+        let Some(Agreed { release, at }) = agreed else {
+            return judges;
+        };
+        if release == current.number {
+            judges.at = at;
+            return judges;
+        }
+        let judged = match current.earlier(release) {
+            Earlier::Ready(earlier) => {
+                judges.earlier = Some(earlier);
+                judges.at = at;
+                JudgedBy::Agreed
+            }
+            Earlier::Withdrawn => JudgedBy::RolledBack,
+            Earlier::NotKept => JudgedBy::NotKept,
+        };
+        judges.under = Some(AgreedUnder {
+            release,
+            at,
+            judged,
+        });
+        judges
+    }
+
+    /// The rules of a step, in the order in which they are asked.
+    pub fn rules(&self, step: &str) -> Vec<Judge<'_>> {
+        let current = self.current.steps.get(step);
+        let current = current.map_or(&[][..], Vec::as_slice);
+        let Some(earlier) = &self.earlier else {
+            let effective = current
+                .iter()
+                .filter(|bound| bound.effective.covers(self.instant(bound.always_newest)));
+            return effective
+                .map(|bound| self.judge(&self.current, bound, None))
+                .collect();
+        };
+        let agreed = earlier.steps.get(step);
+        let agreed = agreed.map_or(&[][..], Vec::as_slice);
+        let newest = |rules: &[BoundRule], name: &str| {
+            let mut rules = rules.iter();
+            rules.any(|one| one.always_newest && *one.identity.name == *name)
+        };
+        let is_newest = |bound: &&BoundRule| {
+            let name = &*bound.identity.name;
+            newest(current, name) || newest(agreed, name)
+        };
+        let first = current
+            .iter()
+            .filter(is_newest)
+            .filter(|bound| bound.effective.covers(self.now))
+            .map(|bound| self.judge(&self.current, bound, Some(JudgedBy::AlwaysNewest)));
+        let then = agreed
+            .iter()
+            .filter(|bound| !is_newest(bound) && bound.effective.covers(self.at))
+            .map(|bound| self.judge(earlier, bound, None));
+        first.chain(then).collect()
+    }
+
+    const fn instant(&self, always_newest: bool) -> u64 {
+        if always_newest { self.now } else { self.at }
+    }
+
+    fn judge<'j>(
+        &self,
+        release: &'j Release,
+        bound: &'j BoundRule,
+        judged: Option<JudgedBy>,
+    ) -> Judge<'j> {
+        let agreed = self.under.clone().map(|under| AgreedUnder {
+            judged: judged.unwrap_or(under.judged),
+            ..under
+        });
+        Judge {
+            release,
+            bound,
+            agreed,
+        }
+    }
+}
