@@ -208,7 +208,7 @@ impl<'a> Wanted<'a> {
         let Some(agreement) = world.agreement(&transfer.condition) else {
             return false;
         };
-        let request = agreement.request;
+        let request = agreement.agreement.request;
         [request.payer, request.payee].iter().any(|one| {
             party.split_once('/') == Some((one.id_type.as_str(), one.identifier.as_str()))
         })

@@ -35,7 +35,7 @@ use crate::query::Question;
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
 use crate::timeout::CLIENT;
-use crate::transfer::Transfer;
+use crate::transfer::{AgreedRules, Transfer};
 use crate::{api, fulfil, index, prepare, query, reject, reports, retention, timeout};
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;

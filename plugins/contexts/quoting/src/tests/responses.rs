@@ -1,6 +1,6 @@
 //! The payee FSP's answers: terms, refusals, and what does not fit.
 
-use super::fake::{CONDITION, EXPIRATION, Fake, PAYEE, PAYER, asked, refusal, terms};
+use super::fake::{CONDITION, EXPIRATION, Fake, PAYEE, PAYER, RELEASE, asked, refusal, terms};
 use crate::bindings::exports::rialto::fsp_interop_api::quote_response_received::Event;
 use crate::quote::State;
 use crate::reject::reject;
