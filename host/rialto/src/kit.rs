@@ -8,3 +8,4 @@ pub mod embedded;
 pub mod file;
 pub mod fuzz;
 pub mod new;
+pub mod told;

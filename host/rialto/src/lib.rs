@@ -54,6 +54,7 @@ pub mod plans;
 pub mod quarantines;
 pub mod receipt_log;
 pub mod receipt_proofs;
+pub mod refusals;
 pub mod releases;
 pub mod replay;
 pub mod revocations;

@@ -19,6 +19,7 @@ use crate::located::{located, of_operator, offered_in_vain};
 use crate::out;
 use crate::passkeys::verifying;
 use crate::plans::Officers;
+use crate::refusals;
 use crate::sign_in;
 use crate::signatures::OperatorKeys;
 use crate::spec;
@@ -84,6 +85,10 @@ impl Check {
             out::line(&verdict)?;
             out::text(words::wiring(&release, colours))?;
             out::text(words::scheme(&manifest, colours))?;
+            out::text(words::refusals(&refusals::possible(
+                &release,
+                manifest.scheme(),
+            )))?;
             if let Some(calls) = &calls {
                 out::text(words::calls(calls, colours))?;
             }
@@ -187,6 +192,7 @@ fn summary(manifest: &Manifest, release: &Release, calls: Option<&Calls>) -> ser
         "digest": release.digest.to_string(),
         "links": release.wiring.links.len(),
         "components": members.collect::<Vec<_>>(),
+        "refusals": refusals::possible(release, manifest.scheme()),
     });
     if let Some(calls) = calls {
         let unserved = calls.unserved.iter();

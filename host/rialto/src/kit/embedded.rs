@@ -17,6 +17,11 @@ const PLUGINS: &str = include_str!("../../../../plugins/Cargo.toml");
 /// The exact versions of all dependencies.
 pub const LOCK: &str = include_str!("../../../../plugins/Cargo.lock");
 
+/// The text of a file of the contracts.
+pub(super) fn contract(path: &str) -> Option<&'static str> {
+    WIT.get_file(path)?.contents_utf8()
+}
+
 /// Write contracts: all packages, or these. Files that are not WIT are left out.
 ///
 /// # Errors

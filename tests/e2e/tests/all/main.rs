@@ -76,6 +76,7 @@ mod stock_clients;
 mod telemetry;
 mod tls_keys;
 mod tokens;
+mod told;
 mod torment;
 mod transfers;
 mod transfers_for_operators;
