@@ -131,7 +131,9 @@ impl Release {
         let drilled = drilled.filter(|(_, bound)| wanted(&bound.identity.name));
         let drilled = drilled.map(|(nth, &bound)| {
             let failures = kinds.iter().map(|&kind| {
-                let of = (nth, kind, input.is_some());
+                // What the rule's last good release says is as confidential as the rule.
+                let asks = input.is_some() && judges(&bound.identity.name);
+                let of = (nth, kind, asks);
                 self.failure(&rules, &beside, of, &params)
             });
             Drilled {

@@ -30,6 +30,8 @@ pub struct EarlierReleases {
 
 #[derive(Default)]
 struct State {
+    /// The current one: a turn that began under the one before may ask for it.
+    current: Option<Arc<Release>>,
     /// The one that was current last comes last.
     kept: Vec<Arc<Release>>,
     withdrawn: BTreeSet<u64>,
@@ -54,12 +56,24 @@ impl State {
 }
 
 impl EarlierReleases {
-    /// A release has become current instead of this one.
-    pub(crate) fn replaced(&self, before: Arc<Release>, by: u64) {
+    /// A release becomes current, perhaps instead of another one. That one's contexts serve nothing any more, so their idle
+    /// instances are given up.
+    pub(crate) fn begins(&self, release: Arc<Release>) {
+        let number = release.number;
         let mut state = self.state.lock();
-        state.replaced(before.number, by);
+        let before = state.current.replace(release);
+        let Some(before) = before.filter(|before| before.number != number) else {
+            return;
+        };
+        state.replaced(before.number, number);
         if !state.withdrawn.contains(&before.number) {
-            state.keep(before);
+            state.keep(before.clone());
+        }
+        drop(state);
+        for member in &before.members {
+            // The first look marks them, and the second one drops them.
+            member.give_up_unused();
+            member.give_up_unused();
         }
     }
 
@@ -84,7 +98,7 @@ impl EarlierReleases {
         if state.withdrawn.contains(&number) {
             return Earlier::Withdrawn;
         }
-        let mut kept = state.kept.iter();
+        let mut kept = state.kept.iter().chain(&state.current);
         let found = kept.find(|release| release.number == number);
         found.map_or(Earlier::NotKept, |found| Earlier::Ready(found.clone()))
     }

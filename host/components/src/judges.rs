@@ -9,7 +9,7 @@
 //! | under one that was rolled back, or is not ready any more | as if nothing was agreed |
 //!
 //! A rule that is always the newest, in either release, judges as the current release has it, now, and first. What is
-//! suspended or held back is so now, whichever release has it.
+//! suspended, in quarantine or held back never judges what was agreed before: the rule in force does.
 
 use std::sync::Arc;
 
@@ -48,8 +48,12 @@ pub enum JudgedBy {
     AlwaysNewest,
     /// The one of the agreement was rolled back.
     RolledBack,
-    /// The one of the agreement is not ready any more.
+    /// The one of the agreement is not ready any more, or serves another version of the step.
     NotKept,
+    /// Its rule is suspended.
+    Suspended,
+    /// Its rule is in quarantine.
+    Quarantined,
 }
 
 /// The rules that judge.
@@ -118,6 +122,11 @@ impl Judges {
         };
         let agreed = earlier.steps.get(step);
         let agreed = agreed.map_or(&[][..], Vec::as_slice);
+        if !is_same_step((&self.current, current), (earlier, agreed)) {
+            let effective = current.iter().filter(|one| one.effective.covers(self.now));
+            let judge = |bound| self.judge(&self.current, bound, Some(JudgedBy::NotKept));
+            return effective.map(judge).collect();
+        }
         let newest = |rules: &[BoundRule], name: &str| {
             let mut rules = rules.iter();
             rules.any(|one| one.always_newest && *one.identity.name == *name)
@@ -136,6 +145,32 @@ impl Judges {
             .filter(|bound| !is_newest(bound) && bound.effective.covers(self.at))
             .map(|bound| self.judge(earlier, bound, None));
         first.chain(then).collect()
+    }
+
+    /// The rules of the current release that judge in the place of one of an earlier release: that of the same name, or
+    /// else those that the earlier release does not have. What is suspended or in quarantine never judges what was agreed
+    /// before: the rule in force does.
+    pub fn in_force(&self, step: &str, instead: &BoundRule, why: JudgedBy) -> Vec<Judge<'_>> {
+        let Some(earlier) = &self.earlier else {
+            return Vec::new();
+        };
+        let current = self.current.steps.get(step);
+        let current = current.map_or(&[][..], Vec::as_slice);
+        let known = earlier.steps.get(step);
+        let known = known.map_or(&[][..], Vec::as_slice);
+        let name = &*instead.identity.name;
+        let is_named = |one: &&BoundRule| *one.identity.name == *name;
+        let has_it = current.iter().any(|one| is_named(&one));
+        let is_new = |one: &&BoundRule| {
+            let mut known = known.iter();
+            !known.any(|other| other.identity.name == one.identity.name)
+        };
+        current
+            .iter()
+            .filter(|one| if has_it { is_named(one) } else { is_new(one) })
+            .filter(|one| !one.always_newest && one.effective.covers(self.now))
+            .map(|one| self.judge(&self.current, one, Some(why)))
+            .collect()
     }
 
     const fn instant(&self, always_newest: bool) -> u64 {
@@ -158,4 +193,15 @@ impl Judges {
             agreed,
         }
     }
+}
+
+/// Whether rules of two releases are for the same version of a step, as far as both have some.
+fn is_same_step(one: (&Release, &[BoundRule]), other: (&Release, &[BoundRule])) -> bool {
+    let interface = |(release, rules): (&Release, &[BoundRule])| {
+        let bound = rules.first()?;
+        let member = &release.members[bound.member];
+        Some(member.exports[bound.export].interface.clone())
+    };
+    let both = interface(one).zip(interface(other));
+    both.is_none_or(|(one, other)| one == other)
 }

@@ -67,6 +67,7 @@ impl Runtime {
             .enumerate()
             .map(|(at, member)| (member.identity.name.clone(), at))
             .collect();
+        let scheme_digest = Digest::of(&*spec.scheme);
         let mut steps: HashMap<Name, Vec<BoundRule>> = HashMap::default();
         for (at, step) in spec.steps.iter().enumerate() {
             match bind(spec, at, &members, &by_name) {
@@ -78,6 +79,8 @@ impl Runtime {
                             rule: member.identity.name.clone(),
                             digest: member.digest,
                             settings: bound.settings_digest,
+                            scheme: scheme_digest,
+                            limits: member.limits,
                         };
                         self.quarantines.watch(key, terms)
                     });
@@ -93,7 +96,7 @@ impl Runtime {
         Ok(Release {
             number: spec.number,
             digest: spec.digest,
-            scheme_digest: Digest::of(&*spec.scheme),
+            scheme_digest,
             members,
             wiring,
             steps,

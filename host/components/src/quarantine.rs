@@ -12,7 +12,8 @@
 //! | any | no release in memory binds the rule | (none) |
 //!
 //! What a rule does with requests that were asked before its quarantine began changes nothing. The state is of one
-//! process, and is about a rule's bytes with their settings at a step: a release that binds the same goes on with it.
+//! process, and is about a rule's bytes with their settings, limits and facts of the scheme at a step: a release that
+//! binds the same goes on with it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,8 +23,9 @@ use parking_lot::Mutex;
 use rialto_engine::Name;
 
 use crate::digest::Digest;
-use crate::failures::FailureKind;
-use crate::spec::QuarantineTerms;
+use crate::failures::{Failings, FailureKind};
+use crate::release::Release;
+use crate::spec::{Failing, Limits, QuarantineTerms};
 
 /// The most changes that wait to be told. The oldest ones are left out, and counted.
 const CHANGES_MAX: usize = 1_000;
@@ -42,6 +44,10 @@ pub struct QuarantineKey {
     pub digest: Digest,
     /// The digest of its settings.
     pub settings: Digest,
+    /// The digest of the scheme's facts, which it may read.
+    pub scheme: Digest,
+    /// The bounds of a call: with others it is another rule, which may not fail.
+    pub limits: Limits,
 }
 
 /// A quarantine that has begun.
@@ -55,7 +61,8 @@ pub struct Quarantined {
     pub pause_ms: u64,
     /// The failures in a row, with those of probes.
     pub failures: u64,
-    /// How the rule failed at last: what this kind means decides.
+    /// Of the kinds of these failures, the one that means the strictest: what it means decides. So nobody chooses a mild
+    /// word for all by the last failure.
     pub kind: FailureKind,
     /// The last failure.
     pub reason: String,
@@ -100,7 +107,27 @@ pub struct QuarantineChange {
 #[derive(Default)]
 struct State {
     in_a_row: u64,
+    /// The strictest kind of these.
+    kind: Option<FailureKind>,
+    /// What the last call that was stopped by the clock was about: it is tried again, and counts once.
+    slow: Option<Name>,
     quarantine: Option<Quarantined>,
+}
+
+/// What a failure means, from the mildest to the strictest.
+const fn strictness(means: Failing) -> u8 {
+    match means {
+        Failing::Allow => 0,
+        Failing::AllowAndFlag => 1,
+        Failing::LastGood => 2,
+        Failing::Refuse => 3,
+    }
+}
+
+/// The kind of two whose meaning is the stricter one.
+fn stricter(one: Option<FailureKind>, other: FailureKind, failing: Failings) -> FailureKind {
+    one.filter(|one| strictness(failing.of(*one)) >= strictness(failing.of(other)))
+        .unwrap_or(other)
 }
 
 struct Watched {
@@ -191,7 +218,7 @@ impl Quarantines {
         BoundQuarantine { terms, state }
     }
 
-    /// The quarantines that have begun and not ended.
+    /// The quarantines that have begun and not ended, in all releases that are ready.
     #[must_use]
     pub fn list(&self) -> Vec<(QuarantineKey, Quarantined)> {
         let watched: Vec<_> = self.watched.lock().values().cloned().collect();
@@ -273,13 +300,49 @@ impl BoundQuarantine {
         let Some(quarantine) = &mut state.quarantine else {
             return asking(false);
         };
-        if now >= quarantine.until && !quarantine.is_probed {
+        // A clock that was set back does not make it longer.
+        let is_over = now >= quarantine.until || now < quarantine.since;
+        if is_over && !quarantine.is_probed {
             quarantine.is_probed = true;
             return asking(true);
         }
         quarantine.decided += 1;
         self.state.told.decided.fetch_add(1, Ordering::Relaxed);
         Admission::Held(quarantine.clone())
+    }
+}
+
+impl BoundQuarantine {
+    /// The rule, and its quarantine if it is in one.
+    #[must_use]
+    pub fn now(&self) -> Option<(QuarantineKey, Quarantined)> {
+        if !self.state.is_troubled.load(Ordering::Acquire) {
+            return None;
+        }
+        let quarantine = self.state.state.lock().quarantine.clone();
+        Some((self.state.key.clone(), quarantine?))
+    }
+
+    /// Whether a request would not ask the rule now.
+    pub(crate) fn holds(&self, now: u64) -> bool {
+        self.now().is_some_and(|(_, quarantine)| {
+            let is_over = now >= quarantine.until || now < quarantine.since;
+            quarantine.is_probed || !is_over
+        })
+    }
+}
+
+impl Release {
+    /// The rules of this release that are in quarantine, by step.
+    #[must_use]
+    pub fn quarantines(&self) -> Vec<(QuarantineKey, Quarantined)> {
+        let rules = self.steps.values().flatten();
+        let mut all: Vec<_> = rules
+            .filter_map(|bound| bound.quarantine.as_ref()?.now())
+            .collect();
+        all.sort_by(|(a, _), (b, _)| (&a.step, &a.rule).cmp(&(&b.step, &b.rule)));
+        all.dedup_by(|(a, _), (b, _)| a == b);
+        all
     }
 }
 
@@ -304,13 +367,31 @@ impl Asking<'_> {
         }
     }
 
-    /// The rule has failed, at this instant.
-    pub(crate) fn failed(mut self, kind: FailureKind, reason: &str, now: u64) {
+    /// The rule has failed when it was asked about something, at this instant. `failing` is what its failures mean.
+    ///
+    /// That the host has no instance for it is no failure of the rule, and counts as if it had not been asked. What the
+    /// clock stops is tried again, and counts once.
+    pub(crate) fn failed(
+        mut self,
+        (kind, failing): (FailureKind, Failings),
+        (reason, subject): (&str, &str),
+        now: u64,
+    ) {
+        if kind == FailureKind::Missing {
+            return;
+        }
         self.is_told = true;
         let terms = self.of.terms;
         let watched = &*self.of.state;
         let mut state = watched.state.lock();
+        let is_again = kind == FailureKind::Slow && state.slow.as_deref() == Some(subject);
+        if is_again && state.quarantine.is_none() {
+            return;
+        }
+        state.slow = (kind == FailureKind::Slow).then(|| subject.into());
         watched.is_troubled.store(true, Ordering::Release);
+        state.kind = Some(stricter(state.kind, kind, failing));
+        let kind = state.kind.unwrap_or(kind);
         match &mut state.quarantine {
             None => {
                 state.in_a_row += 1;
@@ -377,6 +458,13 @@ mod tests {
             rule: rule.into(),
             digest: Digest::of(rule),
             settings: Digest::of("{}"),
+            scheme: Digest::of("{}"),
+            limits: Limits {
+                memory_bytes: 1 << 20,
+                deadline_ms: 100,
+                fuel: Some(1_000_000),
+                instances: 16,
+            },
         }
     }
 
@@ -392,7 +480,11 @@ mod tests {
     }
 
     fn fail(bound: &BoundQuarantine, now: u64) {
-        asked(bound, now).failed(FailureKind::Trap, "trapped", now);
+        asked(bound, now).failed(
+            (FailureKind::Trap, Failing::Refuse.into()),
+            ("trapped", "s"),
+            now,
+        );
     }
 
     fn begun(quarantines: &Quarantines) -> BoundQuarantine {
@@ -474,7 +566,11 @@ mod tests {
         for (nth, asking) in early.into_iter().enumerate() {
             match nth {
                 0 | 1 => asking.succeeded(50),
-                _ => asking.failed(FailureKind::Fuel, "fuel", 50),
+                _ => asking.failed(
+                    (FailureKind::Fuel, Failing::Refuse.into()),
+                    ("fuel", "s"),
+                    50,
+                ),
             }
         }
         let quarantined = &quarantines.list()[0].1;
@@ -505,7 +601,11 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..100 {
                         if let Admission::Asked(asking) = bound.admit(0) {
-                            asking.failed(FailureKind::Memory, "memory", 0);
+                            asking.failed(
+                                (FailureKind::Memory, Failing::Refuse.into()),
+                                ("memory", "s"),
+                                0,
+                            );
                         }
                     }
                 });
@@ -518,7 +618,11 @@ mod tests {
                 scope.spawn(|| {
                     if let Admission::Asked(asking) = bound.admit(100) {
                         probes.fetch_add(1, Ordering::Relaxed);
-                        asking.failed(FailureKind::Memory, "memory", 100);
+                        asking.failed(
+                            (FailureKind::Memory, Failing::Refuse.into()),
+                            ("memory", "s"),
+                            100,
+                        );
                     }
                 });
             }

@@ -20,6 +20,7 @@
 //! The second last row is different because a verdict must be reproducible: the same bytes on the same input must
 //! give the same verdict.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rialto_engine::history::Step;
@@ -33,7 +34,7 @@ use crate::digest::Digest;
 use crate::failures::FailureKind;
 use crate::guest::{Active, Guest, Identity, Overrun};
 use crate::instance::CallFailed;
-use crate::judges::{AgreedUnder, Judge, Judges};
+use crate::judges::{AgreedUnder, Judge, JudgedBy, Judges};
 use crate::quarantine::{Admission, Asking, QUARANTINED};
 use crate::release::{BoundRule, Member, Release};
 use crate::spec::Failing;
@@ -138,6 +139,10 @@ pub struct Receipt {
     pub took_us: u64,
     /// Marked for the operator: the rule failed and the request went on.
     pub flagged: bool,
+    /// Whether it decided about the request. A candidate in a shadow never does; a canary that failed, and a failure after
+    /// which the last good release decides, do not. Receipts of older versions do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<bool>,
     /// The branches that the rule has marked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<String>,
@@ -220,23 +225,38 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
     };
     let now = active.turn.now().0;
     let judges = Judges::of(&active.release, active.agreed, now);
-    let rules = judges.rules(step);
+    let mut rules = VecDeque::from(judges.rules(step));
     if rules.is_empty() {
         return Ok(allow());
     }
+    // The rules in force that judge in the place of others.
+    let mut instead: Vec<*const BoundRule> = Vec::new();
     let [Val::String(subject), input] = params else {
         return Err(wasmtime::format_err!(
             "`{step}.check` takes a subject and an input"
         ));
     };
     let input_json = serde_json::value::to_raw_value(&Json(input))?;
-    for Judge {
+    while let Some(Judge {
         release,
         bound,
         agreed,
-    } in rules
+    }) = rules.pop_front()
     {
         let member = &release.members[bound.member];
+        if let Some(why) = barred(release, bound, agreed.as_ref(), now) {
+            let in_force = judges.in_force(step, bound, why).into_iter();
+            let fresh = in_force.filter(|one| !instead.contains(&std::ptr::from_ref(one.bound)));
+            let fresh: Vec<_> = fresh.collect();
+            if !fresh.is_empty() {
+                instead.extend(fresh.iter().map(|one| std::ptr::from_ref(one.bound)));
+                fresh
+                    .into_iter()
+                    .rev()
+                    .for_each(|one| rules.push_front(one));
+                continue;
+            }
+        }
         if release.suspensions.suspends(&member.identity.name, now) {
             active.turn.note(Step::Judged {
                 step: step.clone(),
@@ -277,7 +297,7 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
             bound,
             canary: None,
             last_good_for: None,
-            agreed,
+            agreed: agreed.clone(),
         };
         let input = (&**subject, &*input_json);
         let outcome = admitted(active, release, &asked, input, params)?;
@@ -289,7 +309,7 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
                     bound: earlier.bound,
                     canary: None,
                     last_good_for: Some(release.number),
-                    agreed: None,
+                    agreed: agreed.clone(),
                 };
                 let outcome = judged(active, earlier.release, &asked, input, params, None)?;
                 verdict(&outcome, earlier.bound)
@@ -300,6 +320,26 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
         }
     }
     Ok(allow())
+}
+
+/// Why a rule of an earlier release does not judge what was agreed under it, if it does not.
+fn barred(
+    release: &Release,
+    bound: &BoundRule,
+    agreed: Option<&AgreedUnder>,
+    now: u64,
+) -> Option<JudgedBy> {
+    if agreed.is_none_or(|agreed| agreed.judged != JudgedBy::Agreed) {
+        return None;
+    }
+    let quarantine = bound.quarantine.as_ref();
+    if release.suspensions.suspends(&bound.identity.name, now) {
+        Some(JudgedBy::Suspended)
+    } else {
+        quarantine
+            .is_some_and(|quarantine| quarantine.holds(now))
+            .then_some(JudgedBy::Quarantined)
+    }
 }
 
 /// Who is asked at a step.
@@ -369,7 +409,7 @@ fn judged(
         match &judgement.outcome {
             Ok(_) => asking.succeeded(now),
             Err(NoVerdict::Failed(kind, reason) | NoVerdict::Prevented(kind, reason)) => {
-                asking.failed(*kind, reason, now);
+                asking.failed((*kind, bound.failing), (reason, subject), now);
             }
         }
     }
@@ -444,6 +484,7 @@ fn keep_receipt(
         scheme_digest: Some(release.scheme_digest),
         took_us,
         flagged,
+        decided: Some(!is_void && !outcome.leaves_it_to_last_good()),
         branches,
         shadow: None,
         canary: asked.canary.map(|rule| CanaryOf {

@@ -212,11 +212,9 @@ impl Runtime {
     /// Make a release current: new turns run on it. Turns under way end on their own release. The one before stays ready, to
     /// judge what was agreed under its rules, unless this is an earlier one: then it was rolled back.
     pub fn make_current(&self, release: Arc<Release>) {
-        let number = release.number;
-        let before = self.current.swap(Some(release));
-        if let Some(before) = before.filter(|before| before.number != number) {
-            self.earlier.replaced(before, number);
-        }
+        // Before turns run on it, so that they find the one before.
+        self.earlier.begins(release.clone());
+        self.current.store(Some(release));
     }
 
     /// The releases that stay ready to judge what was agreed under their rules.

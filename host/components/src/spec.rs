@@ -31,7 +31,7 @@ pub enum Isolation {
 }
 
 /// Bounds of one component; all are enforced by wasmtime and the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Bytes of linear memory of one instance.
     pub memory_bytes: usize,

@@ -16,8 +16,14 @@ pub const SALT: &str = "salt";
 pub const INPUT: &str = "input";
 /// The field that has the instant: UTC, milliseconds since 1970.
 pub const AT: &str = "at";
-/// The field that has the digest of the whole input. With it, missing parts of the input could be guessed.
+/// The field that has the digest of the whole input.
 pub const INPUT_DIGEST: &str = "inputDigest";
+/// Fields by which missing parts of the input could be guessed: whoever has the rule's component can ask it about each guess
+/// and compare.
+pub const TELL_OF_INPUT: [&str; 4] = [INPUT_DIGEST, "fuel", "branches", "tookUs"];
+/// The field that says whether the receipt decided about the request. Without it, a verdict that decided nothing would look
+/// like a decision.
+pub const DECIDED: &str = "decided";
 
 /// Why a receipt has no digests.
 #[derive(Debug, thiserror::Error)]

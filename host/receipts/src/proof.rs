@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::disclosure::{FieldDigest, read};
-use crate::fields::{INPUT, INPUT_DIGEST};
+use crate::fields::{DECIDED, INPUT, TELL_OF_INPUT};
 
 /// What the file says that it is.
 pub const FORMAT: &str = "rialto-receipts";
@@ -89,7 +89,7 @@ impl Why {
                 "no checkpoint of the audit log covers it yet: try again in some seconds; `rialto audit verify` says whether checkpoints are signed"
             }
             Self::Unlogged => {
-                "the audit log has no entry with its hash: the receipt or the log was changed, or an archive of the log is missing"
+                "the audit log has no entry with its hash within an hour of it: the receipt or the log was changed, an archive of the log is missing, or the host's clock was wrong by more"
             }
             Self::Changed => {
                 "its entry of the audit log is not the one that was signed: `rialto audit verify` names what differs"
@@ -148,7 +148,8 @@ impl ProofFile {
     }
 
     /// Take fields away from all receipts, and settings and facts that no receipt names any more. With a part of the input
-    /// its digest goes too, because the part could be guessed by it. Returns how many fields were taken away.
+    /// go the fields by which it could be guessed. The field that says whether the receipt decided stays. Returns how many
+    /// fields were taken away.
     pub fn redact(&mut self, names: &[String]) -> usize {
         let mut taken = 0;
         let mut named = Vec::new();
@@ -174,6 +175,9 @@ impl ProofFile {
 
 /// Whether a field is taken away by these names. `input` names all its parts.
 fn is_named(field: &str, names: &[String]) -> bool {
+    if field == DECIDED {
+        return false;
+    }
     let is_input = |name: &String| {
         let rest = name.strip_prefix(INPUT);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -181,7 +185,7 @@ fn is_named(field: &str, names: &[String]) -> bool {
     names.iter().any(|name| {
         let part = field.strip_prefix(name.as_str());
         part.is_some_and(|rest| rest.is_empty() || (name == INPUT && rest.starts_with('.')))
-    }) || (field == INPUT_DIGEST && names.iter().any(is_input))
+    }) || (TELL_OF_INPUT.contains(&field) && names.iter().any(is_input))
 }
 
 impl ReceiptProof {

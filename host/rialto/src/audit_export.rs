@@ -40,7 +40,9 @@ const BATCH: u32 = 256;
 /// Bytes of the bodies of one batch, roughly: collectors refuse what is too long.
 const BATCH_BYTES: usize = 1 << 20;
 /// Entries behind a refused one that are tried at once.
-const TRIED: u32 = 8;
+const TRIED: usize = 8;
+/// Pages of entries among which these are looked for.
+const PAGES_TRIED: u32 = 64;
 /// The pause after the first failure; it doubles.
 const PAUSE_INITIAL: Duration = Duration::from_secs(1);
 /// The longest pause.
@@ -106,6 +108,13 @@ impl Export {
             let (batch, end) = self.batch_of(next, &entries);
             if batch.is_empty() {
                 self.next = Some(end);
+                if self.remembered.1.elapsed() >= REMEMBERED_EVERY {
+                    self.remember(end)?;
+                    // A host that stops is not to wait for what is not sent.
+                    if *self.stop.borrow() {
+                        return Ok(Looked::Stopped);
+                    }
+                }
                 continue;
             }
             match self.send(&batch) {
@@ -137,14 +146,15 @@ impl Export {
     /// Leave out an entry that the collector refuses for good, and those behind it that it refuses too, if it accepts one
     /// after them. If it accepts none of those that are tried, the fault may be the collector's, and all wait.
     fn leaves_out(&mut self, next: u64, refused: &BatchRefused) -> Result<bool, Failed> {
-        let archived = &mut self.archived;
-        let entries = self.store.all_audit_entries(archived, next, TRIED + 1)?;
-        let tried = entries.iter().filter(|one| !is_left_out(one));
-        for (before, entry) in (0..).zip(tried).skip(1) {
-            match self.send(&[record(self.format, entry)]) {
+        let mut tried = self.sendable(next)?.into_iter();
+        let Some(first) = tried.next().map(|entry| entry.index) else {
+            return Ok(false);
+        };
+        for (before, entry) in (1..).zip(tried) {
+            match self.send(&[record(self.format, &entry)]) {
                 Some(Ok(Rejected(0))) => {
                     let last = entry.index - 1;
-                    tracing::error!(target: EXPORT_TARGET, "the collector refuses the entries {next} to {last} of the audit log ({refused}) and accepts the one behind them: they are left out, and `rialto audit export --format` has them");
+                    tracing::error!(target: EXPORT_TARGET, "the collector refuses the entries {first} to {last} of the audit log ({refused}) and accepts the one behind them: they are left out, and `rialto audit export --format` has them");
                     self.sent.rejected.fetch_add(before, Ordering::Relaxed);
                     self.sent.sent.fetch_add(1, Ordering::Relaxed);
                     self.next = Some(entry.index + 1);
@@ -157,6 +167,23 @@ impl Export {
             }
         }
         Ok(false)
+    }
+
+    /// The next entries that are sent, as many as are tried, among the next ones.
+    fn sendable(&mut self, mut next: u64) -> Result<Vec<StoredEntry>, StoreError> {
+        let mut found = Vec::new();
+        for _ in 0..PAGES_TRIED {
+            let archived = &mut self.archived;
+            let entries = self.store.all_audit_entries(archived, next, BATCH)?;
+            let Some(last) = entries.last() else { break };
+            next = last.index + 1;
+            found.extend(entries.into_iter().filter(|entry| !is_left_out(entry)));
+            if found.len() > TRIED {
+                break;
+            }
+        }
+        found.truncate(TRIED + 1);
+        Ok(found)
     }
 
     /// The index of the entry to send next.

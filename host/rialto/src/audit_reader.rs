@@ -192,12 +192,13 @@ impl AuditReader {
         let signed = self.signed()?;
         let size = self.store.audit_size()?;
         let soon = Timestamp(at.saturating_sub(SOON_MS));
-        let soon = self.store.audit_index_of(soon)?;
+        // Entries may have come since the size was read.
+        let soon = self.store.audit_index_of(soon)?.min(size);
         let before = self
             .store
             .audit_index_of(Timestamp(at.saturating_sub(DISORDER_MS)))?;
         let after = Timestamp(at.saturating_add(DISORDER_MS));
-        let end = self.store.audit_index_of(after)?.clamp(soon, size);
+        let end = self.store.audit_index_of(after)?.max(soon).min(size);
         let found = match self.find_between(text, (soon, end))? {
             None => self.find_between(text, (before, soon))?,
             found => found,

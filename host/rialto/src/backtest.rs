@@ -176,7 +176,7 @@ impl Batch {
             };
             // They are no decisions of a rule: one in a shadow, a canary that failed, and one of a rule in quarantine.
             let is_void = receipt.canary.as_ref().is_some_and(|canary| canary.is_void);
-            if receipt.shadow.is_some() || is_void || receipt.quarantined {
+            if receipt.shadow.is_some() || is_void {
                 continue;
             }
             let key = (
@@ -190,6 +190,12 @@ impl Batch {
             });
             requests[place].push((id, receipt));
         }
+        // What a quarantine has decided no rule has: such a request cannot be compared.
+        requests.retain(|request| {
+            let is_compared = !request.iter().any(|(_, receipt)| receipt.quarantined);
+            figures.quarantined += u64::from(!is_compared);
+            is_compared
+        });
         for request in &mut requests {
             request.sort_by_key(|(id, _)| *id);
         }

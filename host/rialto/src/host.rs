@@ -271,7 +271,7 @@ impl Host {
             disk: disk.clone(),
             clock: clock.clone(),
         }));
-        let quarantines = QuarantineCollector(runtime.quarantines().clone());
+        let quarantines = QuarantineCollector(runtime.clone());
         metrics.add_collector(Box::new(quarantines));
         let telling = Arc::new(SignerNotifier::new(engine.clone(), runtime.clone()));
         metrics.add_collector(Box::new(SignersCollector(telling.clone())));

@@ -6,6 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use rialto_components::Runtime;
 use rialto_components::quarantine::{
     QuarantineChange, QuarantineKey, QuarantineStage, Quarantined, Quarantines,
 };
@@ -54,10 +55,11 @@ impl ShownQuarantine {
     }
 }
 
-/// The rules in quarantine, by step.
+/// The rules of the current release that are in quarantine, by step.
 #[must_use]
-pub fn list(quarantines: &Quarantines) -> Vec<ShownQuarantine> {
-    let all = quarantines.list().into_iter();
+pub fn list(runtime: &Runtime) -> Vec<ShownQuarantine> {
+    let current = runtime.current();
+    let all = current.iter().flat_map(|release| release.quarantines());
     all.map(ShownQuarantine::of).collect()
 }
 
@@ -118,7 +120,7 @@ fn said(change: &QuarantineChange) -> (&'static str, String) {
 
 /// Reports quarantines when metrics are read.
 #[derive(Clone)]
-pub struct QuarantineCollector(pub Arc<Quarantines>);
+pub struct QuarantineCollector(pub Arc<Runtime>);
 
 impl std::fmt::Debug for QuarantineCollector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -132,19 +134,21 @@ impl Collector for QuarantineCollector {
             (
                 "rule_quarantines",
                 "Quarantines of rules that have begun",
-                self.0.begun(),
+                self.0.quarantines().begun(),
             ),
             (
                 "rule_quarantine_verdicts",
                 "Verdicts that a quarantine decided, without asking the rule",
-                self.0.decided(),
+                self.0.quarantines().decided(),
             ),
         ] {
             let counter = ConstCounter::new(value);
             let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
             counter.encode(metric)?;
         }
-        let now = i64::try_from(self.0.list().len()).unwrap_or(i64::MAX);
+        let current = self.0.current();
+        let now = current.map_or(0, |release| release.quarantines().len());
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
         let gauge = ConstGauge::new(now);
         let help = "Rules that are in quarantine now";
         let kind = gauge.metric_type();

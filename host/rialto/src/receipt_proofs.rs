@@ -80,11 +80,26 @@ fn add_facts(shared: &Shared, stored: &StoredReceipt, file: &mut ProofFile) {
         return;
     };
     let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
-    if let Some(settings) = raw(&bound.identity.settings) {
+    // Whoever gets the file is not to read what nobody may probe. Such a rule cannot be asked again elsewhere.
+    let is_open = !is_confidential(shared, &receipt);
+    if let Some(settings) = raw(&bound.identity.settings).filter(|_| is_open) {
         let digest = bound.settings_digest.to_string();
         file.settings.insert(digest, settings);
     }
     if let (Some(digest), Some(facts)) = (receipt.scheme_digest, raw(&bound.identity.scheme)) {
         file.schemes.insert(digest.to_string(), facts);
     }
+}
+
+/// Whether the rule of a receipt is confidential in its release, or in the current one.
+fn is_confidential(shared: &Shared, receipt: &Receipt) -> bool {
+    let current = shared.releases.current().map(|(_, document)| document);
+    let then = shared.releases.show(receipt.release).ok();
+    let documents = [current, then.map(|shown| shown.document)];
+    documents.iter().flatten().any(|document| {
+        document.scheme().is_ok_and(|scheme| {
+            let mut rules = scheme.rules.iter();
+            rules.any(|(name, rule)| name.as_str() == &*receipt.rule && rule.confidential)
+        })
+    })
 }

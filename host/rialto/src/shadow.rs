@@ -465,6 +465,7 @@ fn keep(
         scheme_digest: Some(release.scheme_digest),
         took_us: 0,
         flagged: false,
+        decided: Some(false),
         branches: Vec::new(),
         canary: None,
         shadow: Some(InForce {

@@ -254,6 +254,8 @@ pub struct Figures {
     pub misfits: BTreeMap<(String, String), Counted>,
     /// Receipts that cannot be read: they name people whose keys are destroyed or missing.
     pub sealed: u64,
+    /// Requests about which a quarantine has decided.
+    pub quarantined: u64,
     /// Receipts that are no receipts of this version.
     pub unreadable: u64,
     /// Fuel by step and rule.
@@ -291,6 +293,7 @@ impl Figures {
             failures: BTreeMap::new(),
             misfits: BTreeMap::new(),
             sealed: 0,
+            quarantined: 0,
             unreadable: 0,
             fuel: BTreeMap::new(),
             dearest: BTreeSet::new(),
@@ -385,6 +388,7 @@ impl Figures {
         self.requests += other.requests;
         self.verdicts += other.verdicts;
         self.sealed += other.sealed;
+        self.quarantined += other.quarantined;
         self.unreadable += other.unreadable;
         self.ungrouped.merge(other.ungrouped);
         for (key, counted) in other.groups {

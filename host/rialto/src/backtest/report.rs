@@ -247,6 +247,9 @@ pub struct Misfits {
 pub struct Unread {
     /// Receipts of people whose keys are destroyed or missing.
     pub sealed: u64,
+    /// Requests about which the quarantine of a rule has decided, in the place of the rule.
+    #[serde(default)]
+    pub quarantined: u64,
     /// Receipts that this version cannot read.
     pub unreadable: u64,
     /// Archives that are missing or damaged, each with what is wrong.
@@ -419,6 +422,7 @@ impl Report {
             misfits: misfits.collect(),
             unread: Unread {
                 sealed: figures.sealed,
+                quarantined: figures.quarantined,
                 unreadable: figures.unreadable,
                 archives: unread.to_vec(),
             },

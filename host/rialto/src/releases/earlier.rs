@@ -63,6 +63,8 @@ impl Releases {
         });
         let spec = spec.map_err(|error| Refused::Unfit(vec![error.to_string()]))?;
         let release = self.runtime.prepare(&spec.rules_alone());
-        release.map_err(|problems| unfit(&located(&scheme, &problems)))
+        let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
+        self.bring_last_good(&release, &document)?;
+        Ok(release)
     }
 }

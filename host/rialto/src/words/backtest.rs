@@ -235,6 +235,12 @@ fn unread(text: &mut String, report: &Report, paint: &Paint) {
             count(unread.sealed)
         ));
     }
+    if unread.quarantined > 0 {
+        lines.push(format!(
+            "{} requests were decided by the quarantine of a rule",
+            count(unread.quarantined)
+        ));
+    }
     if unread.unreadable > 0 {
         lines.push(format!(
             "{} receipts are of a version that this one cannot read",

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use rialto_components::judges::JudgedBy;
 use rialto_components::rules::InForce;
 use serde_json::value::RawValue;
 
@@ -70,6 +71,21 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             ),
         );
         row("release", receipt.release.to_string());
+        if let Some(agreed) = &receipt.agreed {
+            let why = match agreed.judged {
+                JudgedBy::Agreed => "whose rules have judged",
+                JudgedBy::AlwaysNewest => "and this rule is always the newest",
+                JudgedBy::RolledBack => "which was rolled back",
+                JudgedBy::NotKept => "which is not ready any more",
+                JudgedBy::Suspended => "whose rule is suspended",
+                JudgedBy::Quarantined => "whose rule is in quarantine",
+            };
+            let at = instant(agreed.at);
+            row(
+                "agreed",
+                format!("under release {} at {at}, {why}", agreed.release),
+            );
+        }
         if let Some(in_force) = &receipt.shadow {
             let InForce {
                 rule,

@@ -77,8 +77,9 @@ pub(super) fn verify(
     }
     fits(&packed, &released, &most, cache, report)?;
     judge(&released, &all, report)?;
-    if let Some(plan) = plan {
-        signed(&plan, document.digest(), taking, report);
+    match plan {
+        Some(plan) => signed(&plan, document.digest(), taking, report),
+        None => unsigned(taking, report),
     }
     Ok(())
 }
@@ -202,6 +203,19 @@ fn judge(released: &ReleaseSpec, all: &[CaseFile], report: &mut Report) -> anyho
 }
 
 /// Verifies the plan and who has signed it.
+/// Says that a bundle has no plan. Somebody may have taken it out.
+fn unsigned(taking: Option<&Taking<'_>>, report: &mut Report) {
+    let needed = taking.map_or(0, |taking| taking.officers.needed());
+    if needed > 0 {
+        report.findings.push(format!(
+            "there is no plan in it, and {needed} officers must sign one: pack it with --plan"
+        ));
+    } else {
+        let note = "there is no plan in it: nobody has signed what it has";
+        report.notes.push(note.to_owned());
+    }
+}
+
 fn signed(
     files: &contents::PlanFiles,
     release: Digest,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
+use rialto_receipts::fields::DECIDED;
+
 use super::{read, write};
 use crate::out;
 
@@ -28,6 +30,11 @@ impl Redact {
             );
         }
         let mut file = read(&self.file)?;
+        if self.fields.iter().any(|name| name == DECIDED) {
+            bail!(
+                "the field `{DECIDED}` cannot be taken away: it says whether the verdict decided about the request"
+            );
+        }
         for name in &self.fields {
             // Whoever misspells a name is not to hand over what he wanted to hide.
             let mut all = file.receipts.iter().flat_map(|one| one.names());

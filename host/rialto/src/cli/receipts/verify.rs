@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use rialto_audit::PublicKey;
 use rialto_components::rules::Outcome;
+use rialto_receipts::fields::DECIDED;
 use rialto_receipts::{ReceiptProof, Verified};
 use serde::Serialize;
 use serde_json::json;
@@ -126,16 +127,21 @@ fn tell(proof: &ReceiptProof, verified: &Verified, again: Option<&Again>) -> any
     let at = at.map_or_else(|| "(taken away)".to_owned(), words::instant);
     let verdict: Option<Outcome> = verified.field("verdict");
     let verdict = verdict.map_or_else(|| "(taken away)".to_owned(), |one| words::verdict(&one));
-    let kind = ["shadow", "canary"].into_iter();
-    let kind = kind.filter(|kind| verified.fields.contains_key(*kind));
-    let kind: String = kind.map(|kind| format!(", {kind}")).collect();
+    let marks = ["shadow", "canary", "quarantined", "lastGoodFor", "agreed"].into_iter();
+    let marks = marks.filter(|mark| verified.fields.contains_key(*mark));
+    let marks: String = marks.map(|mark| format!(", {mark}")).collect();
     out::line(words::plain(&format!(
-        "receipt {} of {at}: {} at {} about {}{kind}: {verdict}",
+        "receipt {} of {at}: {} at {} about {}{marks}: {verdict}",
         proof.id,
         text("rule"),
         text("step"),
         text("subject"),
     )))?;
+    match verified.field(DECIDED) {
+        Some(true) => {}
+        Some(false) => out::line("  IT DECIDED NOTHING: another verdict did")?,
+        None => out::line("  it is not proven that it decided about the request")?,
+    }
     let checkpoint = &verified.checkpoint;
     out::line(words::plain(&format!(
         "  proven by entry {} of the audit log {}, in its signed checkpoint of {} entries",
