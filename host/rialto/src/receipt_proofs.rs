@@ -50,8 +50,14 @@ fn proof(shared: &Shared, stored: &StoredReceipt) -> Result<Result<ReceiptProof,
         }
     };
     let (digests, hash) = fields::summed(&disclosures);
+    // An entry is in the journal first, and is found when it is in the tables.
+    let is_all_there = shared.store.audit_is_flushed()?;
     let Some(found) = shared.audit_reader.find(at, &hash.text())? else {
-        return Ok(Err(Why::Unlogged));
+        return Ok(Err(if is_all_there {
+            Why::Unlogged
+        } else {
+            Why::Unsigned
+        }));
     };
     Ok(match found.proof {
         Proof::Verified => Ok(ReceiptProof {

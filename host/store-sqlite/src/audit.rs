@@ -1,6 +1,8 @@
 //! The audit log in the tables: its entries, the tiles of its tree, and its checkpoints. Entries come with the groups of the
 //! engine and are in the tables when they are flushed, a second later at most. Tiles and checkpoints follow them.
 
+use std::sync::atomic::Ordering;
+
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
 use sqlx::sqlite::SqliteRow;
@@ -97,6 +99,15 @@ impl SqliteStore {
     /// When the store cannot be read.
     pub fn audit_size(&self) -> Result<u64, StoreError> {
         self.read_audit(async |reader| counter(reader, "audit").await)
+    }
+
+    /// Whether all entries of the audit log are in the tables, and none is in the journal alone.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn audit_is_flushed(&self) -> Result<bool, StoreError> {
+        let next = self.inner.audit_next.load(Ordering::Acquire);
+        Ok(self.audit_size()? >= next)
     }
 
     /// The index of the first entry of this instant or later, if entries are in the order of their instants; the index of the

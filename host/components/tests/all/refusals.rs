@@ -70,7 +70,7 @@ fn each_grant_has_its_twin_the_same_component_without_it() {
     type Take = fn(&mut ComponentSpec);
     let cases: [(Take, &str, &str, &str); 4] = [
         (
-            |c| c.grants.host = vec!["logging".into()],
+            |c| c.grants.host = vec!["judging".into(), "logging".into()],
             "rialto:host/storage@0.1.0",
             "host",
             "storage",
@@ -141,6 +141,7 @@ fn a_rule_sees_only_its_input_and_settings() {
         problem("asker", &format!("is a rule and imports {interface}"), help)
     };
     let mut expected = vec![
+        imports("rialto:host/judging@0.1.0", purely),
         imports("rialto:host/storage@0.1.0", purely),
         imports("rialto:hostile-context/echo@0.1.0", sees),
         imports("rialto:hostile-context/happened@0.1.0", sees),
@@ -214,7 +215,7 @@ fn what_the_host_does_not_have_cannot_be_imported() {
     let expected = problem(
         "asker",
         "imports rialto:host/files@0.1.0, which this host does not have",
-        "the surfaces are audit-log, auditing, caller, certificates, clock, configuration, crypto, http, keys, logging, random, scheduling, secrets, storage, tls, trace",
+        "the surfaces are audit-log, auditing, caller, certificates, clock, configuration, crypto, http, judging, keys, logging, random, scheduling, secrets, storage, tls, trace",
     );
     assert_eq!(alone(context_in_text(files)), [expected]);
     let bare = r#"(component (import "do-it" (func)))"#;
@@ -434,7 +435,7 @@ fn all_problems_are_told_at_once() {
     let about: Vec<&str> = found.iter().map(|p| p.about.as_str()).collect();
     assert_eq!(
         about,
-        ["asker", "asker", "asker", "hungry", "hungry"],
+        ["asker", "asker", "asker", "asker", "hungry", "hungry"],
         "{found:?}"
     );
 }

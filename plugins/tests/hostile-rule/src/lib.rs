@@ -25,7 +25,8 @@ mod component {
 
     use crate::behaviour::{Behaviour, DECLARED, NAMES};
     use crate::bindings::exports::rialto::rules::{
-        quote_request_check, rule, transfer_prepare_check,
+        quote_request_check, quote_response_check, rule, transfer_fulfil_check,
+        transfer_prepare_check,
     };
     use rialto_sdk::bindings::rialto::host::configuration;
     use rialto_sdk::bindings::rialto::rules::types::Verdict;
@@ -63,6 +64,18 @@ mod component {
 
     impl quote_request_check::Guest for HostileRule {
         fn check(_subject: String, _input: quote_request_check::Input) -> Verdict {
+            misbehave()
+        }
+    }
+
+    impl quote_response_check::Guest for HostileRule {
+        fn check(_subject: String, _input: quote_response_check::Input) -> Verdict {
+            misbehave()
+        }
+    }
+
+    impl transfer_fulfil_check::Guest for HostileRule {
+        fn check(_subject: String, _input: transfer_fulfil_check::Input) -> Verdict {
             misbehave()
         }
     }

@@ -228,7 +228,8 @@ async fn entries_about_receipts_are_left_out_of_what_people_read() {
     let scene = Scene::start().await;
     let outcome = scene.world.pay("5", "USD").await;
     committed(&outcome).unwrap();
-    scene.signed().await;
+    let made = json!({ "action": "receipts.made" });
+    let asked = scene.matching(made, 1).await;
     let exported = |more: &[&str]| {
         let said = scene.audit(&[&["export", "--format", "json"], more].concat());
         said.success().unwrap()
@@ -241,7 +242,6 @@ async fn entries_about_receipts_are_left_out_of_what_people_read() {
         !found.is_empty() && !found.iter().any(has_receipts),
         "{found:#?}"
     );
-    let asked = scene.search(json!({ "action": "receipts.made" })).await;
     assert!(
         !asked.is_empty() && asked.iter().all(has_receipts),
         "{asked:#?}"
