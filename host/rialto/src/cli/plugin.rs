@@ -26,9 +26,9 @@ const UNFIT: u8 = 2;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Plugin {
-    /// Make a repository for a rule of your own, with cases and the contracts
+    /// Make a repository for a rule or a context of your own, with tests and the contracts
     New(new::New),
-    /// Build a rule's crate with cargo, and wrap it as a component, NAME.wasm in its folder
+    /// Build a plugin's crate with cargo, and wrap it as a component, NAME.wasm in its folder
     Build(new::Build),
     /// Say all that a host would say of a component's file
     Check(check::Check),

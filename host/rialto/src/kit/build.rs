@@ -1,4 +1,4 @@
-//! Builds a rule's crate, and wraps the module that cargo makes as a component.
+//! Builds a plugin's crate, and wraps the module that cargo makes as a component.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! What the binary brings for authors: the contracts, the SDK, and the templates of rules.
+//! What the binary brings for authors: the contracts, the SDK, and the templates of plugins.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use toml::{Table, Value};
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../wit");
 /// The SDK.
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plugins/sdk");
-/// The templates of rules, one folder for each language.
+/// The templates: of rules one folder for each language, and one of contexts.
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../plugins/template");
 /// Where the versions of the SDK's dependencies are.
 const PLUGINS: &str = include_str!("../../../../plugins/Cargo.toml");

@@ -1,4 +1,4 @@
-//! Makes a repository for a rule of one's own, which builds without anything else of Rialto.
+//! Makes a repository for a plugin of one's own, which builds without anything else of Rialto.
 
 use std::path::Path;
 
@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::case::FOLDER;
 use super::embedded::{LOCK, template, version_of, write, write_contracts, write_sdk};
 
+pub mod context;
 mod language;
 
+pub use context::context;
 pub use language::Language;
 
 /// The packages of contracts that a rule's bindings need.

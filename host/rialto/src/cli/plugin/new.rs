@@ -1,22 +1,21 @@
 //! `rialto plugin new` and `rialto plugin build`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use rialto_manifest::values::Name;
 
 use crate::kit::build;
-use crate::kit::new::{self, Language};
+use crate::kit::new::{self, Language, context};
 use crate::out;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct New {
-    /// The rule's name, in kebab-case. It is also the folder's that is made, unless --path names another one.
+    /// The plugin's name, in kebab-case. It is also the folder's that is made, unless --path names another one.
     name: Name,
-    /// The step that the rule judges: quote-request-check, quote-response-check, transfer-prepare-check or transfer-fulfil-check.
-    #[arg(long)]
-    step: String,
-    /// The language in which it is written.
+    #[command(flatten)]
+    kind: Kind,
+    /// The language in which a rule is written. A context is written in Rust.
     #[arg(long, value_enum, default_value_t)]
     language: Language,
     /// The folder to make.
@@ -24,27 +23,77 @@ pub(in crate::cli) struct New {
     path: Option<PathBuf>,
 }
 
+/// What kind of plugin is made.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Kind {
+    /// Make a rule. The step that it judges: quote-request-check, quote-response-check, transfer-prepare-check or transfer-fulfil-check.
+    #[arg(long)]
+    step: Option<String>,
+    /// Make a bounded context, which consumes an event, keeps documents and serves operators.
+    #[arg(long)]
+    context: bool,
+}
+
 impl New {
     pub fn run(self) -> anyhow::Result<u8> {
+        if self.kind.context && self.language != Language::Rust {
+            bail!(
+                "--context makes repositories in Rust alone: leave out --language, or make a rule with --step"
+            );
+        }
         let folder = self.path.clone();
         let folder = folder.unwrap_or_else(|| PathBuf::from(self.name.as_str()));
         if folder.exists() {
             bail!("{} exists: name a new folder with --path", folder.display());
         }
-        new::rule(&folder, &self.name, &self.step, self.language)?;
-        let (name, folder) = (&self.name, folder.display());
-        let judgement = self.language.judgement();
-        out::line(format_args!(
-            "{folder} has the rule {name}: {judgement} judges, cases/ says what it must say"
-        ))?;
-        out::line("")?;
-        out::line("next:")?;
-        out::line(format_args!("  cd {folder}"))?;
-        for command in self.language.commands(name) {
-            out::line(format_args!("  {command}"))?;
+        match &self.kind.step {
+            Some(step) => self.rule(&folder, step)?,
+            None => self.context(&folder)?,
         }
         Ok(0)
     }
+
+    fn rule(&self, folder: &Path, step: &str) -> anyhow::Result<()> {
+        new::rule(folder, &self.name, step, self.language)?;
+        let name = &self.name;
+        let judgement = self.language.judgement();
+        out::line(format_args!(
+            "{} has the rule {name}: {judgement} judges, cases/ says what it must say",
+            folder.display()
+        ))?;
+        next(folder, &self.language.commands(name))
+    }
+
+    fn context(&self, folder: &Path) -> anyhow::Result<()> {
+        new::context(folder, &self.name)?;
+        let name = &self.name;
+        out::line(format_args!(
+            "{} has the context {name}: world.wit says what it uses and serves, src/lib.rs which module does what",
+            folder.display()
+        ))?;
+        next(folder, &context::commands(name))?;
+        out::line("")?;
+        out::line("to bind it in a scheme, where SCHEME is the scheme's folder:")?;
+        for command in context::binding_commands(name) {
+            out::line(format_args!("  {command}"))?;
+        }
+        out::line("")?;
+        out::line("binding.toml:")?;
+        out::line("")?;
+        Ok(out::line(context::binding(name)?.trim())?)
+    }
+}
+
+/// Tells the commands that come next, in the new folder.
+fn next(folder: &Path, commands: &[String]) -> anyhow::Result<()> {
+    out::line("")?;
+    out::line("next:")?;
+    out::line(format_args!("  cd {}", folder.display()))?;
+    for command in commands {
+        out::line(format_args!("  {command}"))?;
+    }
+    Ok(())
 }
 
 #[derive(Debug, clap::Args)]
