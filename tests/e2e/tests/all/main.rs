@@ -39,6 +39,7 @@ mod key_services;
 mod key_tokens;
 mod kill;
 mod kit;
+mod kit_context;
 mod kit_languages;
 mod ledger;
 mod liquidity;
