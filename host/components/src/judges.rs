@@ -11,6 +11,7 @@
 //! A rule that is always the newest, in either release, judges as the current release has it, now, and first. What is
 //! suspended, in quarantine or held back never judges what was agreed before: the rule in force does.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -67,11 +68,69 @@ pub(crate) struct Judges {
     now: u64,
 }
 
+/// The rules of a step that are still to be asked.
+pub(crate) struct Queue<'j> {
+    judges: &'j Judges,
+    step: String,
+    waiting: VecDeque<Judge<'j>>,
+    /// The rules in force that judge in the place of others, by their addresses. Each does once.
+    instead: Vec<*const BoundRule>,
+}
+
+impl<'j> Queue<'j> {
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The next rule. In the place of one that must not judge what was agreed before, the rules in force come, if there are
+    /// any.
+    pub fn next(&mut self) -> Option<Judge<'j>> {
+        while let Some(judge) = self.waiting.pop_front() {
+            let Some(why) = judge.barred(self.judges.now) else {
+                return Some(judge);
+            };
+            let mut fresh = self.judges.in_force(&self.step, judge.bound, why);
+            fresh.retain(|one| !self.instead.contains(&std::ptr::from_ref(one.bound)));
+            if fresh.is_empty() {
+                return Some(judge);
+            }
+            for one in fresh.into_iter().rev() {
+                self.instead.push(one.bound);
+                self.waiting.push_front(one);
+            }
+        }
+        None
+    }
+}
+
 /// A rule that is asked.
 pub(crate) struct Judge<'j> {
     pub release: &'j Release,
     pub bound: &'j BoundRule,
     pub agreed: Option<AgreedUnder>,
+}
+
+impl Judge<'_> {
+    /// Why a rule of an earlier release does not judge what was agreed under it, if it does not.
+    fn barred(&self, now: u64) -> Option<JudgedBy> {
+        let Self {
+            release,
+            bound,
+            agreed,
+        } = self;
+        let agreed = agreed.as_ref();
+        if agreed.is_none_or(|agreed| agreed.judged != JudgedBy::Agreed) {
+            return None;
+        }
+        let quarantine = bound.quarantine.as_ref();
+        if release.suspends(&bound.identity.name, now) {
+            Some(JudgedBy::Suspended)
+        } else {
+            quarantine
+                .is_some_and(|quarantine| quarantine.holds(now))
+                .then_some(JudgedBy::Quarantined)
+        }
+    }
 }
 
 impl Judges {
@@ -108,8 +167,18 @@ impl Judges {
         judges
     }
 
+    /// The rules of a step, one after the other.
+    pub fn queue(&self, step: &str) -> Queue<'_> {
+        Queue {
+            waiting: self.rules(step).into(),
+            instead: Vec::new(),
+            step: step.to_owned(),
+            judges: self,
+        }
+    }
+
     /// The rules of a step, in the order in which they are asked.
-    pub fn rules(&self, step: &str) -> Vec<Judge<'_>> {
+    fn rules(&self, step: &str) -> Vec<Judge<'_>> {
         let current = self.current.steps.get(step);
         let current = current.map_or(&[][..], Vec::as_slice);
         let Some(earlier) = &self.earlier else {
@@ -150,7 +219,7 @@ impl Judges {
     /// The rules of the current release that judge in the place of one of an earlier release: that of the same name, or
     /// else those that the earlier release does not have. What is suspended or in quarantine never judges what was agreed
     /// before: the rule in force does.
-    pub fn in_force(&self, step: &str, instead: &BoundRule, why: JudgedBy) -> Vec<Judge<'_>> {
+    fn in_force(&self, step: &str, instead: &BoundRule, why: JudgedBy) -> Vec<Judge<'_>> {
         let Some(earlier) = &self.earlier else {
             return Vec::new();
         };

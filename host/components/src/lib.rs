@@ -9,6 +9,7 @@
 
 mod activation;
 pub mod arbitrary;
+pub mod asking;
 pub mod audit_log;
 pub mod authority;
 pub mod bindings;

@@ -10,11 +10,11 @@ use rialto_engine::{Interrupt, Name, Payload};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Val};
 
+use crate::asking;
 use crate::guest::{Active, CALL_DEPTH_MAX, Guest, Source};
 use crate::introspect::{Function, Shape};
 use crate::names::InterfaceName;
 use crate::release::Member;
-use crate::rules;
 use crate::spec::ReleaseSpec;
 use crate::surfaces;
 use crate::values::Json;
@@ -131,7 +131,7 @@ pub fn linker(
                 for function in &import.functions {
                     let step = step.clone();
                     instance.func_new(&function.name, move |mut store, _, params, results| {
-                        results[0] = rules::ask(store.data_mut(), &step, params)?;
+                        results[0] = asking::ask(store.data_mut(), &step, params)?;
                         Ok(())
                     })?;
                 }

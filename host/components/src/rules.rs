@@ -1,29 +1,8 @@
-//! Asks the rules of a step, and keeps a receipt of each verdict.
-//!
-//! The rules of a step are asked in the release's order until one refuses. Each runs in a fresh instance with
-//! the step's settings and the rule's limits. Each verdict, also of a failure, is staged as a receipt in the
-//! turn that asked.
-//!
-//! | What happens | Outcome |
-//! | --- | --- |
-//! | the rule allows or refuses | that verdict |
-//! | the rule fails: traps, uses up fuel or memory, or gives a code that it does not declare | what the release says of this kind of failure: refuse, allow, allow and flag, or ask the rule of its [last good release](crate::last_good) |
-//! | the clock stops the rule, or the host has no instance for it | no verdict; the turn fails and is retried |
-//! | the rule is in [quarantine](crate::quarantine) | it is not asked; what the release says of its last kind of failure |
-//!
-//! A rule that is not effective at the turn's instant, or is suspended then, is not asked. It allows, and leaves no
-//! receipt; the history has that it was suspended.
-//!
-//! A canary is asked in the place of its rule about some requests. If it fails, the rule is asked: no request is refused
-//! because of a canary's failure.
-//!
-//! The second last row is different because a verdict must be reproducible: the same bytes on the same input must
-//! give the same verdict.
+//! Verdicts: a rule in a fresh instance, what comes of it, and the receipt of it. [`crate::asking`] asks the rules of a step
+//! in a turn.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rialto_engine::history::Step;
 use rialto_engine::{Name, ReceiptHash, Timestamp};
 use rialto_receipts::{Malformed, SALT_BYTES, Salt};
 use serde::{Deserialize, Serialize};
@@ -32,11 +11,9 @@ use wasmtime::component::Val;
 
 use crate::digest::Digest;
 use crate::failures::FailureKind;
-use crate::guest::{Active, Guest, Identity, Overrun};
-use crate::instance::CallFailed;
-use crate::judges::{AgreedUnder, Judge, JudgedBy, Judges};
-use crate::quarantine::{Admission, Asking, QUARANTINED};
-use crate::release::{BoundRule, Member, Release};
+use crate::guest::{Identity, Overrun};
+use crate::judges::AgreedUnder;
+use crate::release::Member;
 use crate::spec::Failing;
 use crate::values::Json;
 use crate::wasi::Seed;
@@ -46,9 +23,6 @@ const MESSAGE_CHARS_MAX: usize = 128;
 /// The most violations of one refusal: the limit of an FSPIOP error's extensions. Each is kept with the
 /// receipt.
 const VIOLATIONS_MAX: usize = 16;
-
-/// What the history has in the place of a verdict of a rule that is suspended.
-pub const SUSPENDED: &str = "suspended";
 
 /// One reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -212,306 +186,6 @@ pub struct Judgement {
     pub memory_bytes: usize,
     /// The branches that it has marked, in the order of their first marks.
     pub branches: Vec<String>,
-}
-
-/// Ask all rules of a step. Returns a `verdict`.
-///
-/// # Errors
-/// When there is no turn, or the input cannot be written down.
-pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::Result<Val> {
-    guest.turn()?;
-    let Some(active) = &mut guest.active else {
-        return Err(wasmtime::format_err!("there is no turn"));
-    };
-    let now = active.turn.now().0;
-    let judges = Judges::of(&active.release, active.agreed, now);
-    let mut rules = VecDeque::from(judges.rules(step));
-    if rules.is_empty() {
-        return Ok(allow());
-    }
-    // The rules in force that judge in the place of others.
-    let mut instead: Vec<*const BoundRule> = Vec::new();
-    let [Val::String(subject), input] = params else {
-        return Err(wasmtime::format_err!(
-            "`{step}.check` takes a subject and an input"
-        ));
-    };
-    let input_json = serde_json::value::to_raw_value(&Json(input))?;
-    while let Some(Judge {
-        release,
-        bound,
-        agreed,
-    }) = rules.pop_front()
-    {
-        let member = &release.members[bound.member];
-        if let Some(why) = barred(release, bound, agreed.as_ref(), now) {
-            let in_force = judges.in_force(step, bound, why).into_iter();
-            let fresh = in_force.filter(|one| !instead.contains(&std::ptr::from_ref(one.bound)));
-            let fresh: Vec<_> = fresh.collect();
-            if !fresh.is_empty() {
-                instead.extend(fresh.iter().map(|one| std::ptr::from_ref(one.bound)));
-                fresh
-                    .into_iter()
-                    .rev()
-                    .for_each(|one| rules.push_front(one));
-                continue;
-            }
-        }
-        if release.suspensions.suspends(&member.identity.name, now) {
-            active.turn.note(Step::Judged {
-                step: step.clone(),
-                rule: member.identity.name.clone(),
-                verdict: SUSPENDED.into(),
-                took_us: 0,
-            })?;
-            continue;
-        }
-        if let Some(canary) = &bound.canary
-            && !release
-                .suspensions
-                .suspends(&canary.bound.identity.name, now)
-            && release.canaries.decides(canary, input_json.get())
-        {
-            let asked = Asked {
-                step,
-                bound: &canary.bound,
-                canary: Some(&member.identity.name),
-                last_good_for: None,
-                agreed: agreed.clone(),
-            };
-            let input = (&**subject, &*input_json);
-            let outcome = judged(active, release, &asked, input, params, None)?;
-            match &outcome {
-                Outcome::Failed { reason, .. } => release.canaries.failed(canary, reason),
-                decided => {
-                    release.canaries.decided(canary);
-                    if let Some(refusal) = verdict(decided, &canary.bound) {
-                        return Ok(refusal);
-                    }
-                    continue;
-                }
-            }
-        }
-        let asked = Asked {
-            step,
-            bound,
-            canary: None,
-            last_good_for: None,
-            agreed: agreed.clone(),
-        };
-        let input = (&**subject, &*input_json);
-        let outcome = admitted(active, release, &asked, input, params)?;
-        let refusal = match bound.last_good_after(&outcome) {
-            None => verdict(&outcome, bound),
-            Some(earlier) => {
-                let asked = Asked {
-                    step,
-                    bound: earlier.bound,
-                    canary: None,
-                    last_good_for: Some(release.number),
-                    agreed: agreed.clone(),
-                };
-                let outcome = judged(active, earlier.release, &asked, input, params, None)?;
-                verdict(&outcome, earlier.bound)
-            }
-        };
-        if let Some(refusal) = refusal {
-            return Ok(refusal);
-        }
-    }
-    Ok(allow())
-}
-
-/// Why a rule of an earlier release does not judge what was agreed under it, if it does not.
-fn barred(
-    release: &Release,
-    bound: &BoundRule,
-    agreed: Option<&AgreedUnder>,
-    now: u64,
-) -> Option<JudgedBy> {
-    if agreed.is_none_or(|agreed| agreed.judged != JudgedBy::Agreed) {
-        return None;
-    }
-    let quarantine = bound.quarantine.as_ref();
-    if release.suspensions.suspends(&bound.identity.name, now) {
-        Some(JudgedBy::Suspended)
-    } else {
-        quarantine
-            .is_some_and(|quarantine| quarantine.holds(now))
-            .then_some(JudgedBy::Quarantined)
-    }
-}
-
-/// Who is asked at a step.
-struct Asked<'a> {
-    step: &'a Name,
-    /// The rule at the step, or its canary.
-    bound: &'a BoundRule,
-    /// Of a canary, the rule in whose place it decides.
-    canary: Option<&'a Name>,
-    /// The release whose rule has failed, if it is asked as the last good one.
-    last_good_for: Option<u64>,
-    /// Of what was agreed under another release.
-    agreed: Option<AgreedUnder>,
-}
-
-/// What a verdict took.
-#[derive(Default)]
-struct Used {
-    fuel: u64,
-    took_us: u64,
-    branches: Vec<String>,
-    /// Nothing: the rule was in quarantine.
-    quarantined: bool,
-}
-
-/// Ask one rule unless it is in quarantine, and keep a receipt of its outcome in both cases.
-fn admitted(
-    active: &mut Active,
-    release: &Release,
-    asked: &Asked<'_>,
-    input: (&str, &serde_json::value::RawValue),
-    params: &[Val],
-) -> wasmtime::Result<Outcome> {
-    let now = active.turn.now().0;
-    let asking = match asked.bound.quarantine.as_ref().map(|one| one.admit(now)) {
-        None => None,
-        Some(Admission::Asked(asking)) => Some(asking),
-        Some(Admission::Held(quarantine)) => {
-            let outcome = asked.bound.failed(quarantine.kind, quarantine.why());
-            let used = Used {
-                quarantined: true,
-                ..Used::default()
-            };
-            keep_receipt(active, release, asked, input, &outcome, used)?;
-            return Ok(outcome);
-        }
-    };
-    judged(active, release, asked, input, params, asking)
-}
-
-/// Ask one rule, and keep a receipt of its outcome.
-fn judged(
-    active: &mut Active,
-    release: &Release,
-    asked: &Asked<'_>,
-    (subject, input): (&str, &serde_json::value::RawValue),
-    params: &[Val],
-    asking: Option<Asking<'_>>,
-) -> wasmtime::Result<Outcome> {
-    let bound = asked.bound;
-    let member = &release.members[bound.member];
-    let started_us = active.turn.monotonic_us();
-    let judgement = member.judge(&bound.identity, bound.export, params);
-    let took_us = active.turn.monotonic_us().saturating_sub(started_us);
-    if let Some(asking) = asking {
-        let now = active.turn.now().0;
-        match &judgement.outcome {
-            Ok(_) => asking.succeeded(now),
-            Err(NoVerdict::Failed(kind, reason) | NoVerdict::Prevented(kind, reason)) => {
-                asking.failed((*kind, bound.failing), (reason, subject), now);
-            }
-        }
-    }
-    let outcome = match bound.outcome(judgement.outcome) {
-        Ok(outcome) => outcome,
-        // The clock is no reason that can be had again, so there is no receipt. The rule decides.
-        Err((kind, reason)) if asked.canary.is_some() => return Ok(bound.failed(kind, reason)),
-        Err((_, reason)) => {
-            let component = member.identity.name.clone();
-            return Err(CallFailed { component, reason }.into());
-        }
-    };
-    if let Outcome::Failed { reason, .. } = &outcome {
-        let step = asked.step;
-        tracing::warn!(%step, rule = %member.identity.name, %reason, "a rule failed");
-    }
-    let used = Used {
-        fuel: judgement.fuel,
-        took_us,
-        branches: judgement.branches,
-        quarantined: false,
-    };
-    keep_receipt(active, release, asked, (subject, input), &outcome, used)?;
-    Ok(outcome)
-}
-
-/// The refusal that an outcome means; none if the request may continue.
-fn verdict(outcome: &Outcome, bound: &BoundRule) -> Option<Val> {
-    bound.refusal(outcome).map(|violations| refuse(&violations))
-}
-
-fn keep_receipt(
-    active: &mut Active,
-    release: &Release,
-    asked: &Asked<'_>,
-    (subject, input): (&str, &serde_json::value::RawValue),
-    outcome: &Outcome,
-    used: Used,
-) -> wasmtime::Result<()> {
-    let Used {
-        fuel,
-        took_us,
-        branches,
-        quarantined,
-    } = used;
-    let (step, bound) = (asked.step, asked.bound);
-    let member = &release.members[bound.member];
-    // The failure of a canary decides nothing: the rule in whose place it was asked does.
-    let is_void = asked.canary.is_some() && matches!(outcome, Outcome::Failed { .. });
-    let flagged = matches!(
-        outcome,
-        Outcome::Failed {
-            means: Failing::AllowAndFlag,
-            ..
-        }
-    );
-    let version = member.description.as_ref().map(|d| d.version.clone());
-    let receipt = Receipt {
-        step: step.clone(),
-        rule: member.identity.name.clone(),
-        rule_version: version.unwrap_or_default(),
-        digest: member.digest,
-        settings_digest: bound.settings_digest,
-        release: release.number,
-        subject: subject.to_owned(),
-        input: input.to_owned(),
-        input_digest: Digest::of(input.get()),
-        verdict: outcome.clone(),
-        fuel,
-        fuel_limit: member.limits.fuel.unwrap_or_default(),
-        memory_limit: member.limits.memory_bytes as u64,
-        scheme_digest: Some(release.scheme_digest),
-        took_us,
-        flagged,
-        decided: Some(!is_void && !outcome.leaves_it_to_last_good()),
-        branches,
-        shadow: None,
-        canary: asked.canary.map(|rule| CanaryOf {
-            rule: rule.clone(),
-            is_void,
-        }),
-        quarantined,
-        last_good_for: asked.last_good_for,
-        agreed: asked.agreed.clone(),
-        salt: salted(active.turn.logs_receipts(), |bytes| active.turn.salt(bytes)),
-    };
-    let (body, hash) = receipt.written(active.turn.now())?;
-    active.turn.receipt(subject, body, hash)?;
-    let verdict = if quarantined {
-        format!("{QUARANTINED}, {}", outcome.short())
-    } else if receipt.last_good_for.is_some() {
-        format!("last good release {}: {}", release.number, outcome.short())
-    } else {
-        outcome.short()
-    };
-    active.turn.note(Step::Judged {
-        step: step.clone(),
-        rule: member.identity.name.clone(),
-        verdict,
-        took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
-    })?;
-    Ok(())
 }
 
 /// The salt of a new receipt, if the audit log is to have it.
@@ -678,11 +352,8 @@ fn read_violation(value: &Val) -> Option<Violation> {
     })
 }
 
-fn allow() -> Val {
-    Val::Variant("allow".into(), None)
-}
-
-fn refuse(violations: &[Violation]) -> Val {
+/// A refusal as rules give it.
+pub(crate) fn refuse(violations: &[Violation]) -> Val {
     let items = violations.iter().map(|v| {
         Val::Record(vec![
             ("code".into(), Val::String(v.code.clone())),

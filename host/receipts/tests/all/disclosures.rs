@@ -22,15 +22,15 @@ fn disclosure_is_the_array_of_salt_name_and_value() {
     let names: Vec<_> = all.iter().map(|(_, name, _)| name.as_str()).collect();
     let wanted = [
         "at",
+        "rule",
         "input.amount",
         "input.to",
         "inputDigest",
-        "rule",
         "verdict",
     ];
     assert_eq!(names, wanted);
     assert_eq!(all[0].2, json!(AT));
-    assert_eq!(all[2].2, json!({"fsp": "b"}));
+    assert_eq!(all[3].2, json!({"fsp": "b"}));
     let key = hmac::Key::new(hmac::HMAC_SHA256, &[3; 16]);
     for (salt, name, _) in &all {
         let derived = hmac::sign(&key, name.as_bytes());

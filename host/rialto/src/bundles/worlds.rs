@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use wit_component::{DecodedWasm, WitPrinter, decode};
 use wit_parser::{PackageId, Resolve};
 
@@ -36,7 +36,14 @@ pub fn is_of(text: &str, component: &[u8]) -> anyhow::Result<bool> {
     Ok(packages(&said)? == packages(&decoded(component)?.0)?)
 }
 
+/// How a component begins (the component model's binary format): a core module has another layer there.
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
 fn decoded(component: &[u8]) -> anyhow::Result<(Resolve, PackageId)> {
+    ensure!(
+        component.starts_with(COMPONENT),
+        "it is no component that can be read"
+    );
     match decode(component).context("it is no component that can be read")? {
         DecodedWasm::Component(resolve, world) => {
             let own = resolve.worlds[world].package;

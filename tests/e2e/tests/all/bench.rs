@@ -27,8 +27,9 @@ const MEASURED: [&str; 18] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 15] = [
+const THERE: [&str; 16] = [
     "audit",
+    "candidate",
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",

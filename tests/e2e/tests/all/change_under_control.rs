@@ -54,6 +54,7 @@ impl Scene {
     async fn store_inputs(&mut self, quote: &str) {
         tokio::task::block_in_place(|| self.world.host.kill()).unwrap();
         let subject = format!("quote:{quote}");
+        let quote = quote.to_owned();
         let stored = kept::with_store(&self.world, move |store| {
             let recovered = store.recover()?;
             let known = store.receipts(&subject)?;
@@ -64,10 +65,16 @@ impl Scene {
                     .cycle()
                     .zip(&mut ids)
                     .take((INPUTS / GROUPS) as usize);
+                // Each is about a quote of its own.
                 let copies: Vec<Receipt> = copies
-                    .map(|(receipt, id)| Receipt {
-                        id,
-                        ..receipt.clone()
+                    .map(|(receipt, id)| {
+                        let own = format!("{id:08}{}", &quote[8..]);
+                        Receipt {
+                            id,
+                            subject: receipt.subject.replace(&quote, &own).into(),
+                            at: receipt.at,
+                            body: receipt.body.replace(&quote, &own).into(),
+                        }
                     })
                     .collect();
                 store.write(&Group {

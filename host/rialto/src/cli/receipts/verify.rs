@@ -109,7 +109,7 @@ fn found(
             let checkpoint = &verified.checkpoint;
             json!({
                 "log": checkpoint.origin, "entry": proof.index, "entries": checkpoint.size,
-                "root": checkpoint.root, "fields": proof.digests.len(), "redacted": verified.redacted,
+                "root": checkpoint.root.to_string(), "fields": proof.digests.len(), "redacted": verified.redacted,
             })
         }),
         fields: good.map(|verified| json!(verified.fields)),

@@ -166,7 +166,7 @@ async fn archived_entries_stay_provable_and_a_changed_archive_is_named() {
     );
     let found = scene.about(&about, 2).await;
     assert!(found[1]["index"].as_u64().unwrap() < BUNDLE, "{found:?}");
-    let lines = scene.audit(&["export", "--format", "json"]);
+    let lines = scene.audit(&["export", "--format", "json", "--receipts"]);
     assert_eq!(lines.code, 0, "{lines}");
     assert_eq!(lines.stderr, "");
     let indexes = lines.stdout.lines().map(|line| {
