@@ -239,7 +239,9 @@ impl Bench {
         figures["signed"] = self.jws.into();
         figures["secure"] = self.secure.into();
         figures["audit"] = self.audit.into();
-        figures["candidate"] = self.candidate.map(candidates::Candidate::name).into();
+        if let Some(candidate) = self.candidate {
+            figures["candidate"] = candidate.name().into();
+        }
         if let Some(plain) = plain {
             let kind = match (self.jws, self.secure, self.candidate) {
                 (true, _, _) => "unsigned",

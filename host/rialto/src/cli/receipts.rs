@@ -48,7 +48,7 @@ struct List {
     /// Ask each rule again, with the same bytes and the same input, and compare.
     #[arg(long)]
     again: bool,
-    /// Write them to a new file, with the proof that this host has made them; [audit] must be set up
+    /// Write them to a new file, with the proof that this host has made them; `[audit]` must be set up
     #[arg(long, value_name = "FILE", conflicts_with_all = ["again", "json"])]
     out: Option<PathBuf>,
     /// Print one JSON object per receipt.

@@ -27,9 +27,8 @@ const MEASURED: [&str; 18] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 16] = [
+const THERE: [&str; 15] = [
     "audit",
-    "candidate",
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
