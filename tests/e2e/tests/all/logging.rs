@@ -130,7 +130,7 @@ async fn entries_of_programs_and_contexts_are_found() {
 
 /// A context that is ordered to log lines, and the context that logs them.
 const LOGGERS: &str = "[contexts.hostile-context]\ncomponent = \"components/hostile-context.wasm\"\nlistener = \"operators\"\n\
-                       [contexts.hostile-context.grants]\nhost = [\"storage\", \"logging\"]\n\
+                       [contexts.hostile-context.grants]\nhost = [\"storage\", \"judging\", \"logging\"]\n\
                        calls = [\"hostile-context/echo\"]\npublishes = [\"hostile-context/happened\"]\n\
                        rules = [\"quote-request-check\", \"transfer-prepare-check\"]\n\n\
                        [contexts.hostile-friend]\ncomponent = \"components/hostile-friend.wasm\"\n\

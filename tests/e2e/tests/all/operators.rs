@@ -296,7 +296,7 @@ const PEOPLE: &str = "[operators.anna]\nroles = [\"reader\", \"maker\"]\n\n\
                       [operators.carl]\nroles = [\"context\"]\n\n[store]";
 /// A context that returns the request that it got, and the context that it calls.
 const GUESTS: &str = "[contexts.hostile-context]\ncomponent = \"components/hostile-context.wasm\"\nlistener = \"LISTENER\"\n\
-                      [contexts.hostile-context.grants]\nhost = [\"storage\", \"logging\"]\n\
+                      [contexts.hostile-context.grants]\nhost = [\"storage\", \"judging\", \"logging\"]\n\
                       calls = [\"hostile-context/echo\"]\npublishes = [\"hostile-context/happened\"]\n\
                       rules = [\"quote-request-check\", \"transfer-prepare-check\"]\n\n\
                       [contexts.hostile-friend]\ncomponent = \"components/hostile-friend.wasm\"\n\
