@@ -55,7 +55,7 @@ pub struct EntryFilter {
     pub until: Option<u64>,
     /// Texts that stand in the entry: of each list, one of its spellings.
     pub texts: Vec<Vec<String>>,
-    /// Entries with this text among their first [`HEAD_BYTES`] bytes are not wanted.
+    /// Entries with this text within their first 32 bytes are not wanted.
     pub without_head: Option<&'static str>,
 }
 

@@ -61,6 +61,7 @@ fn bound(mut scheme: Table, candidate: Candidate) -> anyhow::Result<Table> {
             Candidate::Canary => "to = { hash = \"50 %\" }\nhold-back = { failures = 3 }",
         }
         .parse()?;
+        terms.insert("rule".into(), RULE.into());
         terms.insert("settings".into(), Value::Table(settings));
         binding.insert(candidate.name().into(), Value::Table(terms));
         found += 1;
