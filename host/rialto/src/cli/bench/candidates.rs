@@ -1,10 +1,11 @@
 //! A benchmark with candidates: one in the shadow of a rule, or one that decides about half of the requests in its place.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use toml::{Table, Value};
+
+use super::rules;
 
 /// The rule that has a candidate at each step: the same component, with settings that allow what no limit names.
 const RULE: &str = "amount-limits";
@@ -30,16 +31,7 @@ impl Candidate {
 
 /// Gives each binding of the rule in the scheme in this folder a candidate.
 pub(super) fn bind(folder: &Path, candidate: Candidate) -> anyhow::Result<()> {
-    let document = folder.join("scheme.toml");
-    let scheme = fs::read_to_string(&document)?.parse()?;
-    fs::write(&document, toml::to_string(&bound(scheme, candidate)?)?)?;
-    // The copy's lock is a link to that of the scheme, which stays as it is.
-    let lock = folder.join(rialto_manifest::lock::FILE_NAME);
-    if fs::symlink_metadata(&lock).is_ok() {
-        fs::remove_file(&lock)?;
-    }
-    rialto_manifest::lock(folder).map_err(|problems| anyhow!("\n{problems}"))?;
-    Ok(())
+    rules::rewrite(folder, |scheme| bound(scheme, candidate))
 }
 
 fn bound(mut scheme: Table, candidate: Candidate) -> anyhow::Result<Table> {

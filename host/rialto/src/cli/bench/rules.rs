@@ -13,9 +13,17 @@ const STEP: &str = "transfer-prepare-check";
 
 /// Replaces the rules of the scheme in this folder by so many of one kind, each under a name of its own.
 pub(super) fn bind(folder: &Path, number: usize) -> anyhow::Result<()> {
+    rewrite(folder, |scheme| bound(scheme, number))
+}
+
+/// Changes the scheme in this folder, and pins its components anew.
+pub(super) fn rewrite(
+    folder: &Path,
+    change: impl FnOnce(Table) -> anyhow::Result<Table>,
+) -> anyhow::Result<()> {
     let document = folder.join("scheme.toml");
     let scheme = fs::read_to_string(&document)?.parse()?;
-    fs::write(&document, toml::to_string(&bound(scheme, number)?)?)?;
+    fs::write(&document, toml::to_string(&change(scheme)?)?)?;
     // The copy's lock is a link to that of the scheme, which stays as it is.
     let lock = folder.join(rialto_manifest::lock::FILE_NAME);
     if fs::symlink_metadata(&lock).is_ok() {
