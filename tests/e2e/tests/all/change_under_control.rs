@@ -1,10 +1,13 @@
-//! The story of a change: a candidate is backtested against 100,000 inputs, planned, signed by two officers and tried as a
-//! canary under load. It has a hidden fault, is held back, and no payment is refused. The corrected one is shadowed, then
-//! takes over at an instant. Receipts are verified without the host at the end.
+//! The story of a change: a new rule from the kit is backtested against 100,000 inputs, planned, signed by two officers,
+//! carried as a bundle, and tried as a canary under load. It has a hidden fault, is held back, and no payment is refused. The
+//! corrected one is shadowed, then takes over at an instant. Receipts are verified without the host at the end.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+mod rule;
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rialto_engine::Lsn;
 use rialto_engine::store::{Group, Receipt, Store as _};
@@ -16,11 +19,14 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::plans::{Scene, text};
+use rule::{FATAL_AMOUNT, NAME, NewRule, carried};
 
 /// Longer than a host takes.
 const SOON: Duration = Duration::from_secs(90);
-/// Payments at a time while the canary decides.
+/// Payments at a time when it is measured what the machine can do.
 const AT_A_TIME: usize = 16;
+/// Payments by which it is measured, and while the canary decides.
+const PAYMENTS: usize = 96;
 /// The stored inputs of the backtests.
 const INPUTS: u64 = 100_000;
 /// The groups in which they are stored.
@@ -31,8 +37,8 @@ const QUOTES: &str = "[[steps.quote-request-check]]\nrule = \"amount-limits\"\n"
 const BEHIND_QUOTES: &str = "[[steps.transfer-prepare-check]]\nrule = \"transfer-matches-quote\"";
 
 impl Scene {
-    /// Backtest a candidate, plan it, have two officers sign it, and apply it.
-    fn change(&self, candidate: &TestScheme, name: &str, as_of: &[&str]) {
+    /// Backtest a candidate, plan it, have two officers sign it, carry it as a bundle, and apply it.
+    fn change(&self, candidate: &TestScheme, name: &str, cases: Option<&Path>, as_of: &[&str]) {
         let report = self.path(&format!("{name}.report"));
         let folder = text(candidate.path());
         let mut backtest = vec!["release", "backtest", folder, "--out", text(&report)];
@@ -44,10 +50,45 @@ impl Scene {
         let report = std::fs::read_to_string(&report).unwrap();
         let report: Value = serde_json::from_str(&report).unwrap();
         assert!(report["requests"].as_u64().unwrap() >= INPUTS, "{report:#}");
-        for officer in ["ada", "ben"] {
+        let officers = ["ada", "ben"];
+        for officer in officers {
             self.sign(name, officer, officer).success().unwrap();
         }
-        self.apply(name, &["ada", "ben"]).success().unwrap();
+        let signatures = officers.map(|officer| self.path(&format!("{name}.{officer}.sig")));
+        let plan = self.path(name);
+        let operator = self.world.scheme.path();
+        let unpacked = carried((candidate, cases), (&plan, &signatures), operator);
+        let signature = |officer| unpacked.join(format!("signatures/{officer}.sig"));
+        let (plan, signatures) = (unpacked.join("plan.json"), officers.map(signature));
+        let mut apply = vec!["release", "apply", "--plan", text(&plan)];
+        for signature in &signatures {
+            apply.extend(["--signature", text(signature)]);
+        }
+        self.by("hal", &apply).success().unwrap();
+    }
+
+    /// Pays as fast as the machine can. Returns the pause between payments at half of that.
+    async fn pause_at_half_load(&self) -> Duration {
+        let started = Instant::now();
+        for _ in 0..PAYMENTS / AT_A_TIME {
+            self.pay_many(AT_A_TIME, Duration::ZERO, "20").await;
+        }
+        started.elapsed() * 2 / u32::try_from(PAYMENTS).unwrap()
+    }
+
+    /// Payments that begin one after another with a pause, whether earlier ones have ended or not. Each goes through.
+    async fn pay_many(&self, count: usize, pause: Duration, amount: &str) {
+        let mut payments = JoinSet::new();
+        let mut beat = tokio::time::interval(pause.max(Duration::from_micros(1)));
+        for _ in 0..count {
+            beat.tick().await;
+            let payer = self.world.payer().clone();
+            let request = self.world.request(amount, "USD");
+            payments.spawn(async move { payer.pay(&request).await });
+        }
+        for outcome in payments.join_all().await {
+            committed(&outcome).unwrap();
+        }
     }
 
     /// Adds stored inputs to the host's, as many as a day's work, by its store: copies of those of a quote.
@@ -129,27 +170,21 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     scene.store_inputs(&quote).await;
     let world = &scene.world;
 
-    // A canary with a hidden fault: what it judges under load, it fails with.
+    let half_load = scene.pause_at_half_load().await;
+
+    // A canary with a hidden fault, which the cases of its author do not find. Payments find it, under load.
+    let new_rule = NewRule::with_a_fault();
     let faulty = world.scheme.twin().unwrap();
-    faulty.add_rule("hostile-rule").unwrap();
+    new_rule.add_to(&faulty);
     let canary = format!(
-        "[steps.quote-request-check.canary]\nrule = \"hostile-rule\"\nsettings = {{ do = \"trap\" }}\n\
+        "[steps.quote-request-check.canary]\nrule = \"{NAME}\"\nsettings = {{ currency = \"USD\", maximum = 6000 }}\n\
          to = {{ hash = \"50 %\" }}\nhold-back = {{ failures = 3 }}\n\n{BEHIND_QUOTES}"
     );
     faulty.edit(BEHIND_QUOTES, &canary).unwrap();
     faulty.lock().unwrap();
-    scene.change(&faulty, "faulty", &[]);
-    let paying = || async {
-        let mut payments = JoinSet::new();
-        for _ in 0..AT_A_TIME {
-            let (payer, request) = (world.payer().clone(), world.request("20", "USD"));
-            payments.spawn(async move { payer.pay(&request).await });
-        }
-        for outcome in payments.join_all().await {
-            committed(&outcome).unwrap();
-        }
-    };
-    paying().await;
+    let cases = new_rule.cases();
+    scene.change(&faulty, "faulty", Some(&cases), &[]);
+    scene.pay_many(PAYMENTS, half_load, FATAL_AMOUNT).await;
     let canary = scene.report(&["canary", "report", "--json"]);
     let held = canary["heldBack"]["why"].as_str();
     assert!(
@@ -158,20 +193,24 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     );
     let failed = canary["failed"].as_u64().unwrap();
     // Turns that ran side by side had begun before it was held back; no later one asks it.
-    paying().await;
+    scene.pay_many(AT_A_TIME, half_load, FATAL_AMOUNT).await;
     assert_eq!(
         scene.report(&["canary", "report", "--json"])["failed"],
         failed
     );
 
     // The corrected one in the shadow of the rule: it would refuse more.
+    new_rule.correct();
     let shadowed = world.scheme.twin().unwrap();
-    let lower = "settings = { otherwise = \"refuse\", limits = [{ currency = \"USD\", scenario = \"*\", maximum = \"60\" }] }";
+    new_rule.add_to(&shadowed);
+    let corrected =
+        format!("rule = \"{NAME}\"\nsettings = {{ currency = \"USD\", maximum = 6000 }}\n");
     let shadow = format!(
-        "[steps.quote-request-check.shadow]\nrule = \"amount-limits\"\n{lower}\ncpu = \"100 %\"\n\n{BEHIND_QUOTES}"
+        "[steps.quote-request-check.shadow]\n{corrected}cpu = \"100 %\"\n\n{BEHIND_QUOTES}"
     );
     shadowed.edit(BEHIND_QUOTES, &shadow).unwrap();
-    scene.change(&shadowed, "shadowed", &[]);
+    shadowed.lock().unwrap();
+    scene.change(&shadowed, "shadowed", Some(&cases), &[]);
     committed(&world.pay("70", "USD").await).unwrap();
     until("the candidate has judged", SOON, async || {
         let found = scene.report(&["shadow", "report", "--json"]);
@@ -185,18 +224,23 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     .unwrap();
 
     // It takes over at an instant.
+    let promoted = world.scheme.twin().unwrap();
+    new_rule.add_to(&promoted);
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap()
         .as_secs();
     let at = jiff::Timestamp::from_second(i64::try_from(now).unwrap() + 20).unwrap();
-    let promoted = world.scheme.twin().unwrap();
     promoted
         .edit(QUOTES, &format!("{QUOTES}effective-until = \"{at}\"\n"))
         .unwrap();
-    let next = format!("{QUOTES}effective-from = \"{at}\"\n{lower}\n\n{BEHIND_QUOTES}");
+    let next = format!(
+        "[[steps.quote-request-check]]\n{corrected}effective-from = \"{at}\"\n\n{BEHIND_QUOTES}"
+    );
     promoted.edit(BEHIND_QUOTES, &next).unwrap();
-    scene.change(&promoted, "promoted", &["--as-of", &at.to_string()]);
+    promoted.lock().unwrap();
+    let as_of = ["--as-of", &at.to_string()];
+    scene.change(&promoted, "promoted", Some(&cases), &as_of);
     let last = world.pay("70", "USD").await;
     committed(&last).unwrap();
     until("the corrected rule is in force", SOON, async || {
@@ -237,7 +281,7 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     covered.success().unwrap();
     let text = std::fs::read_to_string(&coverage).unwrap();
     assert!(
-        text.contains("\"hostile-rule\"") && text.contains("\"4200\""),
+        text.contains(NAME) && text.contains("\"above-maximum\""),
         "{text}"
     );
 }
