@@ -319,12 +319,15 @@ pub(crate) fn is_folder(folder: &Path) -> Result<(), Diagnostics> {
 
 /// Read a document's text.
 pub(crate) fn read_text(folder: &Path, name: &str, problems: &mut Diagnostics) -> Option<String> {
-    let read = read_bounded(&folder.join(name), DOCUMENT_BYTES_MAX).and_then(|bytes| {
-        String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            format!("it is not UTF-8 from byte {at} on")
-        })
-    });
+    let bytes = read_bounded(&folder.join(name), DOCUMENT_BYTES_MAX);
+    let read = bytes
+        .map_err(|reason| reason.to_string())
+        .and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|error| {
+                let at = error.utf8_error().valid_up_to();
+                format!("it is not UTF-8 from byte {at} on")
+            })
+        });
     read.map_err(|reason| {
         problems.push(Problem {
             source_text: Source::new(name, ""),
@@ -349,23 +352,39 @@ pub(crate) fn read_component(
     problems: &mut Diagnostics,
 ) -> Option<Vec<u8>> {
     read_bounded(&declared.file.within(folder), COMPONENT_BYTES_MAX)
-        .map_err(|reason| {
+        .map_err(|unreadable| {
+            let help = match unreadable {
+                Unreadable::Missing => "Put the component there; for the schemes of this repository run `cargo xtask build`.",
+                Unreadable::TooLong(_) => "Build it for release, without debug information (`strip`), and name the file that the build made.",
+                Unreadable::Other(_) => "Have the user of `rialto` read it.",
+            };
             scheme.document().problem(
                 problems,
                 &declared.key("component"),
                 Code::MissingComponent,
-                format!("the component `{}` cannot be read: {reason}", declared.file),
-                "Put the component there; for the schemes of this repository run `cargo xtask build`.",
+                format!("the component `{}` cannot be read: {unreadable}", declared.file),
+                help,
             );
         })
         .ok()
 }
 
+/// Why a file's bytes are not there.
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("there is no such file")]
+    Missing,
+    #[error("it is longer than {} MiB", .0 >> 20)]
+    TooLong(u64),
+    #[error("{0}")]
+    Other(std::io::Error),
+}
+
 /// A file's bytes, if there are not too many.
-fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Unreadable> {
     let reason = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        _ => error.to_string(),
+        std::io::ErrorKind::NotFound => Unreadable::Missing,
+        _ => Unreadable::Other(error),
     };
     let file = File::open(path).map_err(reason)?;
     let mut bytes = Vec::new();
@@ -373,7 +392,7 @@ fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
         .read_to_end(&mut bytes)
         .map_err(reason)?;
     if bytes.len() as u64 > bytes_max {
-        return Err(format!("it is longer than {bytes_max} bytes"));
+        return Err(Unreadable::TooLong(bytes_max));
     }
     Ok(bytes)
 }
