@@ -10,6 +10,7 @@ mod audited_refusals;
 mod authorization;
 mod backtest;
 mod backup;
+mod bad_changes;
 mod bad_input;
 mod bench;
 mod bundles;
