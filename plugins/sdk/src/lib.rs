@@ -9,6 +9,7 @@
 //! | know the scheme and the component's own settings | [`scheme`] |
 //! | make a rule of a function (feature `rule`) | `rule!` |
 //! | judge a rule's settings | [`settings`] |
+//! | declare counters in a rule, and find their values | [`counters`] |
 //! | hash a message, judge a fulfilment | [`canonical`] |
 //! | word an FSPIOP error | [`errors`] |
 //! | look into a message | [`messages`] |
@@ -24,6 +25,7 @@
 
 pub mod auditing;
 pub mod canonical;
+pub mod counters;
 pub mod deliveries;
 pub mod documents;
 pub mod errors;
@@ -54,6 +56,22 @@ pub mod bindings {
     wit_bindgen::generate!({
         world: "rialto:sdk/sdk",
         path: ["../../wit/common", "../../wit/host", "../../wit/rules", "wit"],
+        generate_all,
+        generate_unused_types: true,
+        additional_derives: [PartialEq],
+    });
+}
+
+/// Bindings of the rules' contracts in their version 0.2.0, which has counters.
+#[allow(missing_docs)]
+pub mod counting_bindings {
+    wit_bindgen::generate!({
+        inline: "package rialto:sdk-counting@0.1.0;
+            world counting { import rialto:rules/types@0.2.0; }",
+        path: ["../../wit/common", "../../wit/host", "../../wit/rules", "../../wit/rules-0.2.0"],
+        with: {
+            "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+        },
         generate_all,
         generate_unused_types: true,
         additional_derives: [PartialEq],

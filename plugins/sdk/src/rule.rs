@@ -28,6 +28,7 @@ pub use crate::bindings::rialto::common::types::Money;
 pub use crate::bindings::rialto::rules::types::{
     Agreement, QuoteRequest, QuoteResponse, Transfer, Verdict, Violation,
 };
+pub use crate::counters::{Counted, Counter, Dimension, Sum, Window};
 pub use crate::settings::{Problem, Problems};
 pub use schemars;
 
@@ -100,6 +101,29 @@ pub mod exported {
             world exports-transfer-fulfil { export rialto:rules/transfer-fulfil-check@0.1.0; }",
         "export_transfer_fulfil"
     );
+
+    /// The bindings of a step with counters.
+    #[allow(missing_docs)]
+    pub mod transfer_prepare_counted {
+        wit_bindgen::generate!({
+            inline: "package rialto:sdk-transfer-prepare-counted@0.1.0;
+                world exports-transfer-prepare-counted {
+                    export rialto:rules/counting@0.2.0;
+                    export rialto:rules/transfer-prepare-check@0.2.0;
+                }",
+            path: ["../../wit/common", "../../wit/host", "../../wit/rules", "../../wit/rules-0.2.0"],
+            with: {
+                "rialto:common/types@0.1.0": crate::bindings::rialto::common::types,
+                "rialto:rules/types@0.1.0": crate::bindings::rialto::rules::types,
+                "rialto:rules/types@0.2.0": crate::counting_bindings::rialto::rules0_2_0::types,
+            },
+            generate_all,
+            pub_export_macro: true,
+            export_macro_name: "export_transfer_prepare_counted",
+        });
+
+        pub use exports::rialto::rules0_2_0::{counting, transfer_prepare_check};
+    }
 }
 
 /// The input of `quote-request-check`.
@@ -115,6 +139,11 @@ pub mod quote_response {
 /// The input of `transfer-prepare-check`.
 pub mod transfer_prepare {
     pub use super::exported::transfer_prepare::exports::rialto::rules::transfer_prepare_check::Input;
+}
+
+/// The input of `transfer-prepare-check` with counters.
+pub mod transfer_prepare_counted {
+    pub use super::exported::transfer_prepare_counted::transfer_prepare_check::Input;
 }
 
 /// The input of `transfer-fulfil-check`.
@@ -257,6 +286,9 @@ pub fn own_settings<S: DeserializeOwned>() -> S {
 /// `fuel: 60_000`, after that, is the most fuel that a verdict needs: tests fail beyond it, and a host refuses a lower limit.
 ///
 /// `validate: path` names a function `fn(&Settings, &mut Problems)` for what the type of the settings does not say.
+///
+/// `counters: path`, after the settings, names a function `fn(&Settings) -> Vec<Counter>`. The rule then has the one step
+/// `transfer_prepare_counted`, whose input has the values of these counters ([`counters::value`](crate::counters::value)).
 #[macro_export]
 macro_rules! rule {
     (
@@ -266,7 +298,58 @@ macro_rules! rule {
         $(fuel: $fuel:expr,)?
         settings: $settings:ty,
         validate: $validate:path,
+        counters: $counters:path,
+        transfer_prepare_counted: $counted:path,
+        $($step:ident: $judge:path),* $(,)?
+    ) => {
+        $crate::rule! {
+            @itself
+            summary: $summary,
+            codes: [$($code),*],
+            $(branches: $branches,)?
+            $(fuel: $fuel,)?
+            settings: $settings,
+            validate: |settings: &$settings, problems: &mut $crate::rule::Problems| {
+                $validate(settings, problems);
+                if problems.0.is_empty() {
+                    $crate::counters::validate(&$counters(settings), problems);
+                }
+            },
+            steps: {
+                $crate::counted_rule!(Component, $settings, $counters, $counted);
+                $($crate::rule_at_step!($step, Component, $settings, $judge);)*
+            }
+        }
+    };
+    (
+        summary: $summary:expr,
+        codes: [$($code:expr),* $(,)?],
+        $(branches: $branches:expr,)?
+        $(fuel: $fuel:expr,)?
+        settings: $settings:ty,
+        validate: $validate:path,
         $($step:ident: $judge:path),+ $(,)?
+    ) => {
+        $crate::rule! {
+            @itself
+            summary: $summary,
+            codes: [$($code),*],
+            $(branches: $branches,)?
+            $(fuel: $fuel,)?
+            settings: $settings,
+            validate: $validate,
+            steps: { $($crate::rule_at_step!($step, Component, $settings, $judge);)+ }
+        }
+    };
+    (
+        @itself
+        summary: $summary:expr,
+        codes: [$($code:expr),* $(,)?],
+        $(branches: $branches:expr,)?
+        $(fuel: $fuel:expr,)?
+        settings: $settings:ty,
+        validate: $validate:expr,
+        steps: { $($steps:tt)* }
     ) => {
         const _: () = {
             use $crate::rule::exported::rule_itself::exports::rialto::rules::rule as itself;
@@ -303,8 +386,30 @@ macro_rules! rule {
             $crate::rule::exported::rule_itself::export_rule_itself!(
                 Component with_types_in $crate::rule::exported::rule_itself
             );
-            $($crate::rule_at_step!($step, Component, $settings, $judge);)+
+            $($steps)*
         };
+    };
+    (
+        summary: $summary:expr,
+        codes: [$($code:expr),* $(,)?],
+        $(branches: $branches:expr,)?
+        $(fuel: $fuel:expr,)?
+        settings: $settings:ty,
+        counters: $counters:path,
+        transfer_prepare_counted: $counted:path,
+        $($step:ident: $judge:path),* $(,)?
+    ) => {
+        $crate::rule! {
+            summary: $summary,
+            codes: [$($code),*],
+            $(branches: $branches,)?
+            $(fuel: $fuel,)?
+            settings: $settings,
+            validate: $crate::rule::nothing_further,
+            counters: $counters,
+            transfer_prepare_counted: $counted,
+            $($step: $judge),*
+        }
     };
     (
         summary: $summary:expr,
@@ -360,6 +465,37 @@ macro_rules! rule_at_step {
 
         $crate::rule::exported::$step::$export!(
             $component with_types_in $crate::rule::exported::$step
+        );
+    };
+}
+
+/// The step with counters of [`rule!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! counted_rule {
+    ($component:ident, $settings:ty, $counters:path, $judge:path) => {
+        impl $crate::rule::exported::transfer_prepare_counted::counting::Guest for $component {
+            fn counters(text: String) -> Vec<$crate::counters::Counter> {
+                // The host asks about settings that the rule has accepted.
+                match $crate::rule::settings::<$settings>(&text, $crate::rule::nothing_further) {
+                    Ok(settings) => $crate::counters::distinct($counters(&settings)),
+                    Err(_) => Vec::new(),
+                }
+            }
+        }
+
+        impl $crate::rule::exported::transfer_prepare_counted::transfer_prepare_check::Guest for $component {
+            fn check(
+                _subject: String,
+                input: $crate::rule::transfer_prepare_counted::Input,
+            ) -> $crate::rule::Verdict {
+                let settings: $settings = $crate::rule::own_settings();
+                $judge(&settings, &input)
+            }
+        }
+
+        $crate::rule::exported::transfer_prepare_counted::export_transfer_prepare_counted!(
+            $component with_types_in $crate::rule::exported::transfer_prepare_counted
         );
     };
 }

@@ -94,7 +94,14 @@ fn packages(files: &[TextFile]) -> BTreeMap<String, String> {
 
 fn written(packages: &BTreeMap<String, String>) -> String {
     let lines = packages.iter();
-    let lines = lines.map(|(name, digest)| format!("{name} = \"{digest}\"\n"));
+    let lines = lines.map(|(name, digest)| {
+        // A bare key of TOML has no dots.
+        let name = match name.contains('.') {
+            true => format!("\"{name}\""),
+            false => name.clone(),
+        };
+        format!("{name} = \"{digest}\"\n")
+    });
     format!("{HEAD}\n{}", lines.collect::<String>())
 }
 
@@ -102,7 +109,8 @@ fn written(packages: &BTreeMap<String, String>) -> String {
 fn read(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter_map(|line| line.split_once(" = "));
     pairs
-        .map(|(name, digest)| (name.to_owned(), digest.trim_matches('"').to_owned()))
+        .map(|(name, digest)| [name, digest].map(|text| text.trim_matches('"').to_owned()))
+        .map(|[name, digest]| (name, digest))
         .collect()
 }
 

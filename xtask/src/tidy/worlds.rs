@@ -16,8 +16,8 @@ pub fn findings(file: &TextFile) -> Option<Finding> {
         })
         .collect();
     let (wanted, line) = match parts.as_slice() {
-        // wit/quoting/quoting.wit: the package of that name.
-        ["wit", folder, _] => (format!("package rialto:{folder}@"), "package "),
+        // wit/quoting/quoting.wit: the package of that name. wit/rules-0.2.0/rules.wit: its other version.
+        ["wit", folder, _] => (package(folder), "package "),
         // plugins/contexts/quoting/world.wit: the plugin's one world.
         [
             "plugins",
@@ -45,6 +45,17 @@ pub fn findings(file: &TextFile) -> Option<Finding> {
     })
 }
 
+/// How the package of a folder is declared. A folder whose name ends with a version has that version.
+fn package(folder: &str) -> String {
+    let version = folder.rsplit_once('-').filter(|(_, version)| {
+        version.contains('.') && version.bytes().all(|b| b == b'.' || b.is_ascii_digit())
+    });
+    match version {
+        Some((name, version)) => format!("package rialto:{name}@{version};"),
+        None => format!("package rialto:{folder}@"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +77,14 @@ mod tests {
         let package = "wit/quoting/quoting.wit";
         assert_eq!(finding(package, "package rialto:quoting@0.1.0;\n"), None);
         assert!(finding(package, "package rialto:quotes@0.1.0;\n").is_some());
+        let second = "wit/rules-0.2.0/rules.wit";
+        assert_eq!(finding(second, "package rialto:rules@0.2.0;\n"), None);
+        assert!(finding(second, "package rialto:rules@0.1.0;\n").is_some());
+        let hyphens = "wit/account-lookup/account-lookup.wit";
+        assert_eq!(
+            finding(hyphens, "package rialto:account-lookup@0.1.0;\n"),
+            None
+        );
         assert_eq!(
             finding("plugins/sdk/wit/world.wit", "world imports {}"),
             None
