@@ -22,7 +22,6 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participants_
 };
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::quoting::get_agreement::{Agreed, get_agreement_with_rules};
-use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::create_schedule_reminder::{
     Reminder, create_schedule_reminder,
 };
@@ -31,6 +30,8 @@ use crate::bindings::rialto::scheduling::delete_schedule_reminder::{
 };
 use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, get_earlier_work};
 use crate::bindings::rialto::transfers as events;
+use crate::bindings::{transfer_fulfil_check, transfer_prepare_check, transfer_prepare_counters};
+use crate::counters::{COUNTERS, Document};
 use crate::query::Question;
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
@@ -41,6 +42,7 @@ use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
 use rialto_sdk::bindings::rialto::rules::types::Verdict;
+use rialto_sdk::counters::Counter;
 use rialto_sdk::documents::{Collection, HostStore};
 use rialto_sdk::logging::{self, Level, subject};
 use rialto_sdk::operators::parameter;
@@ -95,6 +97,18 @@ impl Surroundings for Host {
     fn judge_as_agreed(&mut self, rules: Option<AgreedRules>) {
         let AgreedRules { release, at } = rules.unwrap_or_default();
         judging::judge_as_agreed(release, at);
+    }
+
+    fn counters(&mut self) -> Vec<Counter> {
+        transfer_prepare_counters::counters()
+    }
+
+    fn counter(&mut self, id: &str) -> Option<Document> {
+        COUNTERS.get_for_update(id)
+    }
+
+    fn put_counter(&mut self, id: &str, document: &Document) {
+        COUNTERS.put(id, document);
     }
 
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {

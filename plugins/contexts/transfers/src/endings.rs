@@ -12,6 +12,7 @@
 //! that may commit the transfer is not handled, the end is refused. The refusal names that message.
 
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
+use crate::counters;
 use crate::reports::{PREPARE, conclude_never_sent};
 use crate::surroundings::Surroundings;
 use crate::timeout::conclude_timeout;
@@ -164,6 +165,7 @@ fn end(
         );
         return Err(Problem::new(Kind::TransferState, detail));
     }
+    counters::take_out(world, transfer);
     transfer.ended_by = Some(EndedBy {
         maker: ending.maker.clone(),
         checker: ending.checker.clone().unwrap_or_default(),

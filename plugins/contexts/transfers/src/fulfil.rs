@@ -10,7 +10,7 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_fulfil as ledger_fulfil;
-use crate::bindings::rialto::rules::transfer_fulfil_check;
+use crate::bindings::transfer_fulfil_check;
 use crate::bindings::rialto::transfers::transfer_query_response::{
     self as query_response, Answer, TransferQueryResult,
 };
@@ -207,6 +207,8 @@ fn commit(
     let completed_timestamp = event.completed_timestamp.unwrap_or(now);
     transfer.completed_timestamp = Some(completed_timestamp);
     transfer.fulfilment = Some(fulfilment.clone());
+    // It stays counted.
+    transfer.counted.clear();
     keep(world, &transfer);
     world.publish(Publication::CommittedFulfiled(committed::Event {
         transfer_id: transfer.transfer_id,
@@ -233,7 +235,7 @@ fn refuse_fulfilment(
     now: u64,
 ) {
     transfer.reject(RejectionKind::FulfilmentRefused, &error, now);
-    release(world, &transfer.transfer_id);
+    release(world, &mut transfer);
     keep(world, &transfer);
     world.publish(Publication::RejectRequestProcessed(rejected::Event {
         transfer_id: transfer.transfer_id,

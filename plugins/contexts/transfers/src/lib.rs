@@ -5,6 +5,7 @@
 //! | [`transfer`] | the transfer document and its states |
 //! | [`settings`] | what a scheme may choose |
 //! | [`agreement_use`] | which transfer an agreement serves |
+//! | [`counters`], [`window`] | what was transferred before, for rules that limit it |
 //! | [`audited`] | what of a transfer is in the audit log |
 //! | [`surroundings`] | what a transfer reads, asks and publishes, as a trait |
 //! | [`prepare`] | a request for a transfer: checks, reservation, refusals, repeats |
@@ -30,6 +31,7 @@
 pub mod agreement_use;
 pub mod api;
 pub mod audited;
+pub mod counters;
 pub mod endings;
 pub mod fulfil;
 pub mod index;
@@ -44,6 +46,7 @@ pub mod sweep;
 pub mod timeout;
 pub mod transfer;
 pub mod views;
+pub mod window;
 
 mod component;
 #[cfg(test)]
@@ -58,6 +61,7 @@ pub mod bindings {
             "../../../wit/common",
             "../../../wit/host",
             "../../../wit/rules",
+            "../../../wit/rules-0.2.0",
             "../../../wit/accounts-and-balances",
             "../../../wit/participant-lifecycle-management",
             "../../../wit/scheduling",
@@ -70,6 +74,7 @@ pub mod bindings {
         with: {
             "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
             "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
+            "rialto:rules/types@0.2.0": rialto_sdk::counting_bindings::rialto::rules0_2_0::types,
             "rialto:host/configuration@0.1.0": rialto_sdk::bindings::rialto::host::configuration,
             "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
             "rialto:host/clock@0.1.0": rialto_sdk::bindings::rialto::host::clock,
@@ -79,4 +84,7 @@ pub mod bindings {
         generate_all,
         additional_derives: [PartialEq],
     });
+
+    pub use rialto::rules0_1_0::transfer_fulfil_check;
+    pub use rialto::rules0_2_0::{transfer_prepare_check, transfer_prepare_counters};
 }

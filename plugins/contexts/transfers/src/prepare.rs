@@ -1,16 +1,16 @@
 //! A request for a transfer: repeats, checks, the reservation, and each refusal's event.
 //!
-//! The checks have this order: participants, expiry, accounts, rules, reminder, ledger. The cheapest come
+//! The checks have this order: participants, expiry, accounts, counters, rules, reminder, ledger. The cheapest come
 //! first. The ledger comes last, because concurrent transfers of one payer share its account documents.
 
 use crate::agreement_use::{AgreementUse, claim};
+use crate::bindings::transfer_prepare_check;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as ledger_prepare;
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::quoting::get_agreement::Agreed;
-use crate::bindings::rialto::rules::transfer_prepare_check;
 use crate::bindings::rialto::transfers::{
     transfer_prepare_duplicate_check_failed as duplicate_check_failed,
     transfer_prepare_invalid_payee_check_failed as invalid_payee,
@@ -20,6 +20,7 @@ use crate::bindings::rialto::transfers::{
     transfer_prepare_rule_check_failed as rule_check_failed, transfer_prepared as prepared,
     transfer_query_response as query_response,
 };
+use crate::counters::Counters;
 use crate::query::status;
 use crate::surroundings::{Publication, Surroundings, keep};
 use crate::transfer::{AgreedRules, RejectionKind, State, Transfer};
@@ -52,6 +53,16 @@ struct Participants {
     payee: ParticipantTransfersData,
 }
 
+/// What the rules' check leaves to be done when the funds are reserved.
+struct Checked {
+    /// The use of the agreement to store.
+    agreement_use: Option<AgreementUse>,
+    /// The rules of the agreement, if these have judged.
+    agreed: Option<AgreedRules>,
+    /// The counters that get the transfer.
+    counters: Counters,
+}
+
 /// Handles a request for a transfer.
 pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
     if let Some(existing) = world.transfer(&event.transfer_id) {
@@ -63,9 +74,15 @@ pub fn prepare(world: &mut impl Surroundings, event: allocated::Event) {
     let now = world.now();
     let mut transfer = Transfer::received(&event, now);
     match reserve(world, &event, now) {
-        Ok((payer_position, agreement_use, agreed)) => {
+        Ok((payer_position, checked)) => {
+            let Checked {
+                agreement_use,
+                agreed,
+                counters,
+            } = checked;
             transfer.agreed = agreed;
             transfer.enter(State::Prepared, now);
+            counters.add(world, &mut transfer);
             if let Some(agreement_use) = agreement_use {
                 assert!(
                     agreement_use.transfer_id == event.transfer_id,
@@ -156,13 +173,12 @@ fn refuse_stranger(world: &mut impl Surroundings, event: allocated::Event) {
     ));
 }
 
-/// Does all checks and the reservation. Returns the payer's liquidity account after it, the use of the agreement to store,
-/// and the rules that have judged if they are those of the agreement.
+/// Does all checks and the reservation. Returns the payer's liquidity account after it, and what the rules' check left.
 fn reserve(
     world: &mut impl Surroundings,
     event: &allocated::Event,
     now: u64,
-) -> Result<(AccountPosition, Option<AgreementUse>, Option<AgreedRules>), Refusal> {
+) -> Result<(AccountPosition, Checked), Refusal> {
     let participants = check_participants(world, event)?;
     if now >= event.expiration {
         let detail = "the transfer had expired when it arrived";
@@ -172,7 +188,7 @@ fn reserve(
         return Err(Refusal::Rule(error("3100", &detail)));
     }
     let payer_accounts = check_accounts(event, &participants)?;
-    let (agreement_use, agreed) = check_rules(world, event, now)?;
+    let checked = check_rules(world, event, now)?;
     world.create_reminder(&event.transfer_id, event.expiration);
     let request = ledger_prepare::Request {
         transfer_id: event.transfer_id.clone(),
@@ -201,7 +217,7 @@ fn reserve(
                     position: response.liquidity.clone(),
                 });
             }
-            Ok((response.liquidity, agreement_use, agreed))
+            Ok((response.liquidity, checked))
         }
         Err(ledger_error) => {
             world.delete_reminder(&event.transfer_id);
@@ -323,13 +339,12 @@ fn rules_of(agreed: &Agreed, event: &allocated::Event, now: u64) -> Option<Agree
     })
 }
 
-/// Checks the scheme's rules, and that no other transfer uses the agreement. Returns the use, and the rules of the
-/// agreement if these have judged.
+/// Checks the scheme's rules, and that no other transfer uses the agreement.
 fn check_rules(
     world: &mut impl Surroundings,
     event: &allocated::Event,
     now: u64,
-) -> Result<(Option<AgreementUse>, Option<AgreedRules>), Refusal> {
+) -> Result<Checked, Refusal> {
     if minor_units(&event.amount) == 0 {
         return Err(Refusal::Rule(error("3100", "the amount is 0")));
     }
@@ -337,24 +352,34 @@ fn check_rules(
     let rules = agreed
         .as_ref()
         .and_then(|agreed| rules_of(agreed, event, now));
-    let input = transfer_prepare_check::Input {
-        now,
-        agreement: agreed.map(|agreed| agreed.agreement),
-        transfer: rules::Transfer {
-            transfer_id: event.transfer_id.clone(),
-            payer_fsp: event.payer_fsp.clone(),
-            payee_fsp: event.payee_fsp.clone(),
-            amount: event.amount.clone(),
-            condition: event.condition.clone(),
-            expiration: event.expiration,
-        },
+    let agreement = agreed.map(|agreed| agreed.agreement);
+    let transfer = rules::Transfer {
+        transfer_id: event.transfer_id.clone(),
+        payer_fsp: event.payer_fsp.clone(),
+        payee_fsp: event.payee_fsp.clone(),
+        amount: event.amount.clone(),
+        condition: event.condition.clone(),
+        expiration: event.expiration,
     };
     world.judge_as_agreed(rules);
+    let needed = world.counters();
+    let about = (&transfer, agreement.as_ref());
+    let (counters, counts) = Counters::hold(world, needed, about, now);
+    let input = transfer_prepare_check::Input {
+        now,
+        transfer,
+        agreement,
+        counts,
+    };
     match world.judge_prepare(&event.transfer_id, &input) {
         // After the rules, so that a refused request learns nothing about other transfers.
         Verdict::Allow => {
             let agreement_use = claim(world, input.agreement.as_ref(), &input.transfer);
-            Ok((agreement_use.map_err(Refusal::Rule)?, rules))
+            Ok(Checked {
+                agreement_use: agreement_use.map_err(Refusal::Rule)?,
+                agreed: rules,
+                counters,
+            })
         }
         Verdict::Refuse(violations) => Err(Refusal::Rule(violation(&violations))),
     }

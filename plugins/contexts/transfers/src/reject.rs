@@ -46,7 +46,7 @@ fn conclude(world: &mut impl Surroundings, mut transfer: Transfer, event: reques
     let now = world.now();
     world.delete_reminder(&transfer.transfer_id);
     transfer.reject(RejectionKind::DeclinedByPayee, &event.error, now);
-    release(world, &transfer.transfer_id);
+    release(world, &mut transfer);
     keep(world, &transfer);
     world.publish(Publication::RejectRequestProcessed(processed::Event {
         transfer_id: transfer.transfer_id,

@@ -53,7 +53,7 @@ pub(crate) fn end_never_sent(
     error: ErrorInformation,
 ) {
     world.delete_reminder(&transfer.transfer_id);
-    release(world, &transfer.transfer_id);
+    release(world, transfer);
     conclude_never_sent(world, transfer, error);
 }
 

@@ -1,10 +1,11 @@
 //! Archiving of transfers that are over. A shortened document stays, for repeats and queries, so that the id is
 //! never reused. Requests to end a transfer are archived with it, and index documents after the last of their
-//! transfers.
+//! transfers. Counters have a period of their own, from the end of their windows on.
 
 use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, ArchivedDocument, Bundle, DocumentKey, Judged, KeptDocuments,
 };
+use crate::counters::COUNTERS;
 use crate::endings::ENDINGS;
 use crate::index::BY_TIME;
 use crate::transfer::{Timing, Transfer};
@@ -24,10 +25,16 @@ const READ_MAX: usize = 3600;
 #[must_use]
 pub fn kept() -> Vec<KeptDocuments> {
     let collections = [TRANSFERS, ENDINGS.name(), BY_TIME.name()];
-    vec![KeptDocuments {
-        name: NAME.to_owned(),
-        collections: collections.map(str::to_owned).into(),
-    }]
+    vec![
+        KeptDocuments {
+            name: NAME.to_owned(),
+            collections: collections.map(str::to_owned).into(),
+        },
+        KeptDocuments {
+            name: COUNTERS.name().to_owned(),
+            collections: vec![COUNTERS.name().to_owned()],
+        },
+    ]
 }
 
 /// The state of a document for archiving.
@@ -53,6 +60,7 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
             TRANSFERS => found(store, id, false),
             // Its id is the transfer's.
             _ if collection == ENDINGS.name() => found(store, id, true),
+            _ if collection == COUNTERS.name() => counter(store, id),
             // Not of this release.
             _ if collection != BY_TIME.name() => Found::Gone,
             _ if read < READ_MAX => slice(store, id, before, &mut read),
@@ -80,7 +88,9 @@ pub fn judge(store: &mut impl Store, collection: &str, ids: &[String], before: u
 
 /// The subjects of a document in the archive.
 fn subject(collection: &str, id: &str) -> String {
-    if collection == BY_TIME.name() {
+    if collection == COUNTERS.name() {
+        format!("counter:{id}")
+    } else if collection == BY_TIME.name() {
         format!("transfers-by-time:{id}")
     } else {
         format!("transfer:{id}")
@@ -101,6 +111,12 @@ fn found(store: &mut impl Store, id: &str, is_beside: bool) -> Found {
         None => Found::Open,
         Some(at) => Found::Over(at),
     }
+}
+
+/// The state of a counter's document: it is over when its last slot has left its window.
+fn counter(store: &mut impl Store, id: &str) -> Found {
+    let document = COUNTERS.within(store).get(id);
+    document.map_or(Found::Gone, |document| Found::Over(document.until))
 }
 
 /// The state of an index document. Adds the number of transfers read to `read`. Reads none if a transfer arrived
@@ -148,7 +164,7 @@ pub fn archived(store: &mut impl Store, archive: &Archive, bundles: &[ArchivedBu
         }
         if document.collection == TRANSFERS {
             shorten(store, document, archive);
-        } else if [ENDINGS.name(), BY_TIME.name()].contains(&key.0) {
+        } else if [ENDINGS.name(), BY_TIME.name(), COUNTERS.name()].contains(&key.0) {
             store.delete(&document.collection, &document.id);
         }
     }
@@ -178,6 +194,7 @@ fn shortened(transfer: Transfer, archive: &Archive) -> Transfer {
         payer_accounts: None,
         payee_accounts: None,
         history: transfer.history.last().copied().into_iter().collect(),
+        counted: Vec::new(),
         deliveries: Vec::new(),
         archived: Some(archive.file.clone()),
         ..transfer

@@ -1,6 +1,7 @@
 //! The surroundings of a transfer as a trait: the host in a component, a fake in tests.
 
 use crate::agreement_use::AgreementUse;
+use crate::bindings::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
@@ -8,7 +9,6 @@ use crate::bindings::rialto::accounts_and_balances::{
 use crate::bindings::rialto::participant_lifecycle_management::get_participants_transfers_data::ParticipantTransfersData;
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::quoting::get_agreement::Agreed;
-use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::bindings::rialto::transfers::{
     transfer_committed_fulfiled, transfer_fulfil_comit_request_timedout,
@@ -17,11 +17,13 @@ use crate::bindings::rialto::transfers::{
     transfer_prepare_request_timedout, transfer_prepare_rule_check_failed, transfer_prepared,
     transfer_query_response, transfer_reject_request_processed,
 };
+use crate::counters::{self, Document};
 use crate::query::Question;
 use crate::settings::Settings;
 use crate::transfer::{AgreedRules, Transfer};
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::rules::types::Verdict;
+use rialto_sdk::counters::Counter;
 use rialto_sdk::logging::Level;
 
 /// An event of this context.
@@ -73,6 +75,12 @@ pub trait Surroundings {
     fn agreement(&mut self, condition: &str) -> Option<Agreed>;
     /// Has what is asked next judged by the rules of an agreement; none for those in force now.
     fn judge_as_agreed(&mut self, rules: Option<AgreedRules>);
+    /// The counters that the rules need who judge the next transfer to prepare.
+    fn counters(&mut self) -> Vec<Counter>;
+    /// The document of a counter, held for this turn.
+    fn counter(&mut self, id: &str) -> Option<Document>;
+    /// Write the document of a counter.
+    fn put_counter(&mut self, id: &str, document: &Document);
     /// Asks the rules about a transfer to prepare.
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict;
     /// Asks the rules about a fulfilment.
@@ -131,13 +139,15 @@ pub(crate) fn keep(world: &mut impl Surroundings, transfer: &Transfer) {
     world.put_transfer(transfer);
 }
 
-/// Releases the reservation of a prepared transfer.
+/// Takes a prepared transfer out of its counters, and releases its reservation.
 ///
 /// # Panics
 /// If the ledger refuses: then its reservation contradicts the transfer's state, which no participant can cause
 /// and no answer can repair.
-pub(crate) fn release(world: &mut impl Surroundings, transfer_id: &str) {
-    if let Err(error) = world.ledger_release(transfer_id) {
-        panic!("the ledger does not release transfer {transfer_id}: {error:?}");
+pub(crate) fn release(world: &mut impl Surroundings, transfer: &mut Transfer) {
+    counters::take_out(world, transfer);
+    let id = &transfer.transfer_id;
+    if let Err(error) = world.ledger_release(id) {
+        panic!("the ledger does not release transfer {id}: {error:?}");
     }
 }

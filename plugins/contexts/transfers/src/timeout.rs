@@ -54,7 +54,7 @@ pub(crate) fn time_out(
         transfer.transfer_id,
         transfer.expiration
     );
-    release(world, &transfer.transfer_id);
+    release(world, transfer);
     conclude_timeout(world, transfer, (late_mode, payee_version), now);
 }
 

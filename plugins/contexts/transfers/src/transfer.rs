@@ -31,6 +31,7 @@
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::types::{self as ledger, SettlementTiming};
 use crate::bindings::rialto::transfers::types::{FulfilMode, TransferState};
+use crate::counters::Place;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
 use rialto_sdk::deliveries::DeliveryDocument;
 use rialto_sdk::messages::ErrorDocument;
@@ -301,6 +302,9 @@ pub struct Transfer {
     /// The operators who ended it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<EndedBy>,
+    /// Where it is counted while it may still end without money moved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Place>,
     /// When a timeout was rejected because the transfer was committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post_commit_timeout: Option<u64>,
@@ -342,6 +346,7 @@ impl Transfer {
             rejection: None,
             reason: None,
             ended_by: None,
+            counted: Vec::new(),
             post_commit_timeout: None,
             deliveries: Vec::new(),
             archived: None,

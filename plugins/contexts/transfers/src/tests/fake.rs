@@ -17,9 +17,10 @@ use crate::bindings::rialto::participant_lifecycle_management::get_participants_
 use crate::bindings::rialto::participant_lifecycle_management::liquidity_threshold_exceeded as threshold_exceeded;
 use crate::bindings::rialto::participant_lifecycle_management::types::ParticipantState;
 use crate::bindings::rialto::quoting::get_agreement::Agreed;
-use crate::bindings::rialto::rules::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::scheduling::get_earlier_work::EarlierWork;
 use crate::bindings::rialto::transfers::types::FulfilMode;
+use crate::bindings::{transfer_fulfil_check, transfer_prepare_check};
+use crate::counters::{COUNTERS, Document};
 use crate::index;
 use crate::query::{self, Question};
 use crate::settings::Settings;
@@ -28,6 +29,7 @@ use crate::transfer::{AgreedRules, State, Transfer};
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Message, PartyId};
 use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict, Violation};
+use rialto_sdk::counters::{Counted, Counter};
 use rialto_sdk::documents::Memory;
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
@@ -84,6 +86,10 @@ pub struct Fake {
     pub asked_agreement: Vec<String>,
     /// By which rules each question was to be judged.
     pub judged_by: Vec<Option<AgreedRules>>,
+    /// The counters that the rules need.
+    pub counters: Vec<Counter>,
+    /// The counts of each question to the rules.
+    pub counts: Vec<Vec<Counted>>,
     /// The agreement, if any.
     pub agreement: Option<Agreement>,
     pub agreement_uses: BTreeMap<String, AgreementUse>,
@@ -171,8 +177,21 @@ impl Surroundings for Fake {
         self.judged_by.push(rules);
     }
 
+    fn counters(&mut self) -> Vec<Counter> {
+        self.counters.clone()
+    }
+
+    fn counter(&mut self, id: &str) -> Option<Document> {
+        COUNTERS.within(&mut self.store).get_for_update(id)
+    }
+
+    fn put_counter(&mut self, id: &str, document: &Document) {
+        COUNTERS.within(&mut self.store).put(id, document);
+    }
+
     fn judge_prepare(&mut self, id: &str, input: &transfer_prepare_check::Input) -> Verdict {
         assert_eq!((id, input.now), (&*input.transfer.transfer_id, self.now));
+        self.counts.push(input.counts.clone());
         self.verdict()
     }
 
