@@ -2,6 +2,7 @@
 
 mod after_prepare;
 mod agreements;
+mod counters;
 mod fake;
 mod one_outcome;
 mod operators;
