@@ -91,6 +91,20 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
     Ok(allow())
 }
 
+/// The counters that the rules of a step need, as far as they may judge what is asked next, without repeats.
+///
+/// # Errors
+/// When there is no turn.
+pub(crate) fn counters(guest: &mut Guest, step: &Name) -> wasmtime::Result<Val> {
+    guest.turn()?;
+    let Some(active) = &mut guest.active else {
+        return Err(wasmtime::format_err!("there is no turn"));
+    };
+    let now = active.turn.now().0;
+    let judges = Judges::of(&active.release, active.agreed, now);
+    Ok(Val::List(judges.counters(step)))
+}
+
 /// What rules are asked about.
 struct About<'a> {
     step: &'a Name,
@@ -221,7 +235,7 @@ fn judged(
     let bound = asked.bound;
     let member = &release.members[bound.member];
     let started_us = active.turn.monotonic_us();
-    let judgement = member.judge(&bound.identity, bound.export, about.params);
+    let judgement = member.judge(&bound.identity, bound.export, &bound.takes(about.params));
     let took_us = active.turn.monotonic_us().saturating_sub(started_us);
     if let Some(asking) = asking {
         let now = active.turn.now().0;

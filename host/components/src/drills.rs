@@ -19,9 +19,10 @@ use wasmtime::component::Val;
 use crate::deadline::Deadline;
 use crate::failures::FailureKind;
 use crate::guest::Guest;
+use crate::last_good::LastGood;
 use crate::release::{BoundRule, Member, Release};
 use crate::rules::{Outcome, Violation};
-use crate::values::TypeMismatch;
+use crate::steps::Unjudgeable;
 
 impl FailureKind {
     /// Have a fresh instance run into this failure. [`Guest`] and [`crate::rules`] do the rest.
@@ -63,6 +64,36 @@ pub struct DrilledFailure<'a> {
     pub prevented: Option<String>,
 }
 
+/// The request of a drill.
+#[derive(Clone, Copy)]
+struct Drill<'a> {
+    subject: &'a str,
+    input: Option<&'a Value>,
+}
+
+impl Drill<'_> {
+    /// The parameters for a rule. Without an input, each rule has an arbitrary one.
+    fn params(self, member: &Member, bound: &BoundRule) -> Result<[Val; 2], Unjudgeable> {
+        match self.input {
+            Some(input) => member.stored_params(bound, self.subject, input),
+            None => {
+                let input = member.arbitrary_input(bound, &mut Zeros);
+                let input = input.unwrap_or(Val::Bool(false));
+                Ok([Val::String(self.subject.to_owned()), input])
+            }
+        }
+    }
+
+    fn judged_by(self, earlier: LastGood<'_>) -> Result<Outcome, String> {
+        let params = self.params(earlier.member, earlier.bound);
+        let params = params.map_err(|error| error.to_string())?;
+        earlier
+            .member
+            .stored_verdict(earlier.bound, &params)
+            .outcome
+    }
+}
+
 /// How a rule beside the drilled one judges the request.
 enum Beside {
     Continues,
@@ -95,33 +126,24 @@ impl Release {
         (subject, input): (&str, Option<&Value>),
         kinds: &[FailureKind],
         (wanted, judges): (impl Fn(&str) -> bool, impl Fn(&str) -> bool),
-    ) -> Result<Vec<Drilled<'_>>, TypeMismatch> {
+    ) -> Result<Vec<Drilled<'_>>, Unjudgeable> {
         let rules = self.steps.get(step).map_or(&[][..], Vec::as_slice);
         let rules: Vec<&BoundRule> = rules
             .iter()
             .filter(|bound| bound.effective.covers(at))
             .collect();
-        let Some(first) = rules.first() else {
-            return Ok(Vec::new());
-        };
-        let any;
-        let value = match input {
-            Some(input) => input,
-            None => {
-                any = self.arbitrary_input(step, &mut Zeros).unwrap_or_default();
-                &any
-            }
-        };
-        let params = [
-            Val::String(subject.to_owned()),
-            self.members[first.member].stored_input(first, value)?,
-        ];
+        let request = Drill { subject, input };
+        let params = rules
+            .iter()
+            .map(|bound| request.params(&self.members[bound.member], bound))
+            .collect::<Result<Vec<_>, _>>()?;
         // Each rule gives the same verdict whatever the other ones do, so it is asked once.
         let beside: Vec<Beside> = rules
             .iter()
-            .map(|bound| {
+            .zip(&params)
+            .map(|(bound, params)| {
                 if input.is_some() && judges(&bound.identity.name) {
-                    self.beside(bound, &params)
+                    self.beside(bound, request, params)
                 } else {
                     Beside::Continues
                 }
@@ -134,7 +156,7 @@ impl Release {
                 // What the rule's last good release says is as confidential as the rule.
                 let asks = input.is_some() && judges(&bound.identity.name);
                 let of = (nth, kind, asks);
-                self.failure(&rules, &beside, of, &params)
+                self.failure(&rules, &beside, of, (request, &params[nth]))
             });
             Drilled {
                 bound,
@@ -145,15 +167,12 @@ impl Release {
         Ok(drilled.collect())
     }
 
-    fn beside(&self, bound: &BoundRule, params: &[Val]) -> Beside {
+    fn beside(&self, bound: &BoundRule, request: Drill<'_>, params: &[Val]) -> Beside {
         let judged = self.members[bound.member].stored_verdict(bound, params);
         let outcome = judged.outcome.as_ref().ok();
         match outcome.and_then(|outcome| bound.last_good_after(outcome)) {
             None => Beside::of(bound, &judged.outcome),
-            Some(earlier) => {
-                let judged = earlier.member.stored_verdict(earlier.bound, params);
-                Beside::of(earlier.bound, &judged.outcome)
-            }
+            Some(earlier) => Beside::of(earlier.bound, &request.judged_by(earlier)),
         }
     }
 
@@ -162,7 +181,7 @@ impl Release {
         rules: &[&'a BoundRule],
         beside: &[Beside],
         (nth, kind, has_input): (usize, FailureKind, bool),
-        params: &[Val],
+        (request, params): (Drill<'_>, &[Val]),
     ) -> DrilledFailure<'a> {
         let bound = rules[nth];
         let member = &self.members[bound.member];
@@ -171,7 +190,7 @@ impl Release {
         let after = outcome.as_ref().ok();
         let earlier = after.and_then(|outcome| bound.last_good_after(outcome));
         let last_good = earlier.map(|earlier| {
-            let judged = || earlier.member.stored_verdict(earlier.bound, params).outcome;
+            let judged = || request.judged_by(earlier);
             (earlier.release.number, has_input.then(judged))
         });
         let decides = match (&last_good, earlier) {

@@ -15,9 +15,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use wasmtime::component::Val;
 
 use crate::earlier::Earlier;
 use crate::release::{BoundRule, Release};
+use crate::steps::{Fit, unite};
 
 /// Under which rules something was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +179,34 @@ impl Judges {
         }
     }
 
+    /// The counters of all rules that may judge at a step: of the current release, whether they are effective or not, and
+    /// of the one of the agreement. A rule that is not asked yet finds what was counted before.
+    pub fn counters(&self, step: &str) -> Vec<Val> {
+        let mut all = Vec::new();
+        for release in std::iter::once(&self.current).chain(&self.earlier) {
+            let rules = release.steps.get(step).into_iter().flatten();
+            let is_asked = rules.filter(|_| self.asks_as(release, step));
+            is_asked.for_each(|bound| unite(&mut all, bound.all_counters()));
+        }
+        all
+    }
+
+    /// Whether the rules of a release can be asked with the current release's question of a step.
+    fn asks_as(&self, release: &Release, step: &str) -> bool {
+        let (Some(asked), Some(by)) = (self.current.asked.get(step), release.asked.get(step))
+        else {
+            return true;
+        };
+        if asked.interface == by.interface {
+            return true;
+        }
+        let mut rules = release.steps.get(step).into_iter().flatten();
+        rules.all(|bound| {
+            let answer = release.members[bound.member].check(bound);
+            answer.is_some_and(|answer| Fit::of(answer, &asked.check) == Fit::Serves)
+        })
+    }
+
     /// The rules of a step, in the order in which they are asked.
     fn rules(&self, step: &str) -> Vec<Judge<'_>> {
         let current = self.current.steps.get(step);
@@ -191,7 +221,7 @@ impl Judges {
         };
         let agreed = earlier.steps.get(step);
         let agreed = agreed.map_or(&[][..], Vec::as_slice);
-        if !is_same_step((&self.current, current), (earlier, agreed)) {
+        if !self.asks_as(earlier, step) {
             let effective = current.iter().filter(|one| one.effective.covers(self.now));
             let judge = |bound| self.judge(&self.current, bound, Some(JudgedBy::NotKept));
             return effective.map(judge).collect();
@@ -262,15 +292,4 @@ impl Judges {
             agreed,
         }
     }
-}
-
-/// Whether rules of two releases are for the same version of a step, as far as both have some.
-fn is_same_step(one: (&Release, &[BoundRule]), other: (&Release, &[BoundRule])) -> bool {
-    let interface = |(release, rules): (&Release, &[BoundRule])| {
-        let bound = rules.first()?;
-        let member = &release.members[bound.member];
-        Some(member.exports[bound.export].interface.clone())
-    };
-    let both = interface(one).zip(interface(other));
-    both.is_none_or(|(one, other)| one == other)
 }

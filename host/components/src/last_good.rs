@@ -10,6 +10,7 @@ use crate::failures::{Failings, FailureKind};
 use crate::release::{BoundRule, Member, Release};
 use crate::rules::Outcome;
 use crate::spec::Failing;
+use crate::steps::Fit;
 
 /// The earlier release of a rule at a step; empty if there is none.
 #[derive(Clone, Default)]
@@ -108,7 +109,15 @@ impl Release {
         let ([own], 1) = (&rules[..], earlier.steps.len()) else {
             return Err(NotGood::NotAlone);
         };
-        if interface(self, bound) != interface(&earlier, own) {
+        // The contexts' question reaches both, or both have the same one.
+        let serves = match self.asked.get(step) {
+            Some(asked) => {
+                let answer = earlier.members[own.member].check(own);
+                answer.is_some_and(|answer| Fit::of(answer, &asked.check) == Fit::Serves)
+            }
+            None => interface(self, bound) == interface(&earlier, own),
+        };
+        if !serves {
             return Err(NotGood::OtherStep);
         }
         let slot = &bound.last_good.0;

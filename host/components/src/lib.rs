@@ -40,6 +40,7 @@ pub mod release;
 pub mod rules;
 pub mod runtime;
 pub mod spec;
+pub mod steps;
 pub mod stored;
 pub mod surfaces;
 pub mod suspensions;
@@ -59,6 +60,7 @@ pub use spec::{
     CanarySpec, CanaryTerms, ComponentSpec, Effective, Failing, Grants, Isolation, Limits,
     QuarantineTerms, ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
+pub use steps::Unjudgeable;
 pub use stored::StoredVerdict;
 pub use surfaces::RULE_SURFACES;
 pub use suspensions::Suspensions;

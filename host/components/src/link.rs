@@ -125,6 +125,16 @@ pub fn linker(
                     publish(&mut instance, function, to.collect())?;
                 }
             }
+            Target::Counters(step) => {
+                let mut instance = linker.instance(&link.interface.to_string())?;
+                for function in &import.functions {
+                    let step = step.clone();
+                    instance.func_new(&function.name, move |mut store, _, _, results| {
+                        results[0] = asking::counters(store.data_mut(), &step)?;
+                        Ok(())
+                    })?;
+                }
+            }
             Target::Step => {
                 let mut instance = linker.instance(&link.interface.to_string())?;
                 let step: Name = link.interface.interface.as_str().into();

@@ -24,6 +24,15 @@ pub const RULE_INTERFACE: &str = "rule";
 /// The function of a step.
 pub const CHECK_FUNCTION: &str = "check";
 
+/// The interface by which a rule says which counters it needs.
+pub const COUNTING_INTERFACE: &str = "counting";
+/// The function of that interface, and of the one by which a context asks for the counters of a step.
+pub const COUNTERS_FUNCTION: &str = "counters";
+/// The end of a step's name.
+const CHECK_END: &str = "-check";
+/// The end of the name of the interface by which a context asks for a step's counters.
+const COUNTERS_END: &str = "-counters";
+
 impl InterfaceName {
     /// Parse a name; none if it does not have this form.
     pub fn parse(name: &str) -> Option<Self> {
@@ -46,6 +55,12 @@ impl InterfaceName {
     /// Whether it belongs to the package of rules.
     pub fn is_rules(&self) -> bool {
         self.namespace == "rialto" && self.package == RULES_PACKAGE
+    }
+
+    /// The step for whose counters a context asks by this interface; none if it is another one.
+    pub fn counters_of(&self) -> Option<String> {
+        let stem = self.interface.strip_suffix(COUNTERS_END)?;
+        self.is_rules().then(|| format!("{stem}{CHECK_END}"))
     }
 
     /// Whether it is one of WASI's.
@@ -88,6 +103,15 @@ mod tests {
             assert_eq!(InterfaceName::parse(name).unwrap().to_string(), name);
         }
         assert_eq!(InterfaceName::parse("plain-function"), None);
+    }
+
+    #[test]
+    fn counters_are_named_after_their_step() {
+        let step = |name: &str| InterfaceName::parse(name).unwrap().counters_of();
+        let of_step = Some("a-check".to_owned());
+        assert_eq!(step("rialto:rules/a-counters@0.2.0"), of_step);
+        assert_eq!(step("rialto:rules/a-check@0.2.0"), None);
+        assert_eq!(step("rialto:other/a-counters@0.2.0"), None);
     }
 
     #[test]

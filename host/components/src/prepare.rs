@@ -11,7 +11,7 @@ use foldhash::HashMap;
 use rialto_engine::Name;
 use rialto_keys::Keys;
 use rialto_signatures::{PublicKey, PublicKeys, Signers};
-use wasmtime::component::{Component, InstancePre};
+use wasmtime::component::{Component, InstancePre, Val};
 
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
@@ -24,13 +24,14 @@ use crate::instance::{Instance, Pool};
 use crate::introspect::Shape;
 use crate::last_good::LastGoodSlot;
 use crate::link;
-use crate::names::{CHECK_FUNCTION, RULES_PACKAGE};
+use crate::names::CHECK_FUNCTION;
 use crate::quarantine::QuarantineKey;
 use crate::release::{
     BoundCanary, BoundRule, BoundShadow, Export, Handlers, Member, Release, RuleDescription,
 };
 use crate::runtime::Runtime;
-use crate::spec::{ComponentSpec, ReleaseSpec, Role};
+use crate::spec::{ComponentSpec, ReleaseSpec, Role, StepSpec};
+use crate::steps::{self, Asked, COUNTERS_OF_RULE_MAX, COUNTERS_OF_STEP_MAX, COUNTS};
 use crate::tls::TlsFiles;
 use crate::wiring::{Location, Part, Problem, Wiring, wire};
 
@@ -89,6 +90,7 @@ impl Runtime {
                 Err(found) => problems.extend(found),
             }
         }
+        problems.extend(too_many_counters(spec, &steps));
         if !problems.is_empty() {
             problems.sort();
             return Err(problems);
@@ -100,6 +102,7 @@ impl Runtime {
             members,
             wiring,
             steps,
+            asked: asked(&shapes),
             suspensions: self.suspensions.clone(),
             canaries: self.canaries.clone(),
             earlier: Arc::downgrade(&self.earlier),
@@ -565,15 +568,20 @@ impl<'a> Binding<'a> {
                 "there is no such rule",
             ));
         };
-        let export = member.exports.iter().position(|e| {
-            let interface = crate::names::InterfaceName::parse(&e.interface);
-            interface.is_some_and(|i| i.package == RULES_PACKAGE && *i.interface == *step.step)
-                && &*e.function == CHECK_FUNCTION
+        let mut shapes = members.iter().map(|member| &member.shape);
+        let question = shapes.find_map(|shape| steps::question(shape, &step.step));
+        let question = question.and_then(|asked| asked.function(CHECK_FUNCTION));
+        let served = steps::served(&member.shape, &step.step, question);
+        let served = served.and_then(|interface| {
+            let export = member.export(&interface.name.to_string(), CHECK_FUNCTION)?;
+            Some((export, interface.function(CHECK_FUNCTION)?))
         });
-        let Some(export) = export else {
+        let Some((export, check)) = served else {
             let what = "the rule does not serve this step";
             return Err(problem("rule-elsewhere", self.part.clone(), what));
         };
+        let taken = steps::members(check).into_iter();
+        let taken: Arc<[Name]> = taken.map(|(name, _)| name.as_str().into()).collect();
         let identity = Arc::new(Identity {
             settings: self.settings.clone(),
             is_quiet: self.part == Part::Shadow,
@@ -608,10 +616,19 @@ impl<'a> Binding<'a> {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let counters = match counters(member, &identity, &taken) {
+            Ok(counters) => counters,
+            Err(what) => {
+                let part = self.settings_at(String::new());
+                return Err(problem("bad-counters", part, &what));
+            }
+        };
         Ok(BoundRule {
             member: at,
             export,
             identity,
+            members: taken,
+            counters,
             settings_digest: Digest::of(self.settings.as_bytes()),
             failing: step.failing,
             failure_code: step.failure_code.clone(),
@@ -656,6 +673,93 @@ fn undeclared_codes(spec: &ReleaseSpec, at: usize, part: &Part, member: &Member)
             )
         })
         .collect()
+}
+
+/// How the contexts ask each step.
+fn asked(shapes: &[Shape]) -> HashMap<Name, Asked> {
+    let imports = shapes.iter().flat_map(|shape| &shape.imports);
+    let questions = imports.filter(|import| import.name.is_rules());
+    let asked = questions.filter_map(|import| {
+        let asked = Asked {
+            interface: import.name.to_string().as_str().into(),
+            check: import.function(CHECK_FUNCTION)?.clone(),
+        };
+        Some((import.name.interface.as_str().into(), asked))
+    });
+    asked.collect()
+}
+
+/// The counters that a rule needs with its settings.
+///
+/// # Errors
+/// What is wrong with them, in words.
+fn counters(
+    member: &Member,
+    identity: &Arc<Identity>,
+    taken: &[Name],
+) -> Result<Arc<[Val]>, String> {
+    let says = steps::says_counters(&member.shape);
+    let takes_counts = taken.iter().any(|name| &**name == COUNTS);
+    let Some((interface, function)) = says.filter(|_| takes_counts) else {
+        return Ok(Arc::default());
+    };
+    let asked = member
+        .export(&interface.name.to_string(), &function.name)
+        .ok_or_else(|| wasmtime::format_err!("the rule does not say its counters"))
+        .and_then(|export| {
+            let settings = [Val::String(identity.settings.to_string())];
+            let mut results = [Val::Bool(false)];
+            member
+                .instantiate(identity)?
+                .call(|instance| member.invoke(instance, export, &settings, &mut results))?;
+            let [said] = results;
+            Ok(said)
+        });
+    let said = asked.map_err(|error| {
+        let why = member.explain(&error).reason;
+        format!("fails when it says its counters: {why}")
+    })?;
+    let Val::List(said) = said else {
+        return Err("says its counters otherwise than as a list".to_owned());
+    };
+    let mut counters = Vec::new();
+    steps::unite(&mut counters, &said);
+    if counters.len() > COUNTERS_OF_RULE_MAX {
+        let count = counters.len();
+        return Err(format!(
+            "needs {count} counters, where {COUNTERS_OF_RULE_MAX} are allowed"
+        ));
+    }
+    Ok(counters.into())
+}
+
+/// The steps whose rules need too many counters in all, with the rule that goes beyond.
+fn too_many_counters(spec: &ReleaseSpec, steps: &HashMap<Name, Vec<BoundRule>>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (step, rules) in steps {
+        let mut all = Vec::new();
+        for bound in rules {
+            let before = all.len();
+            steps::unite(&mut all, bound.all_counters());
+            if before > COUNTERS_OF_STEP_MAX || all.len() <= COUNTERS_OF_STEP_MAX {
+                continue;
+            }
+            let same = |one: &StepSpec| one.step == *step && one.rule == bound.identity.name;
+            let Some(nth) = spec.steps.iter().position(same) else {
+                continue;
+            };
+            problems.push(Problem::new(
+                "bad-counters",
+                Location::Bound(spec.bound(nth), Part::Settings(String::new())),
+                format!(
+                    "the rules of the step need {} counters up to this one, where {COUNTERS_OF_STEP_MAX} are allowed",
+                    all.len()
+                ),
+                "let rules share counters: the same dimensions and the same window are one counter",
+            ));
+        }
+    }
+    problems
 }
 
 fn judge_settings(

@@ -6,7 +6,7 @@ use foldhash::HashMap;
 use rialto_engine::Name;
 use wasmtime::Engine;
 use wasmtime::component::types::Type;
-use wasmtime::component::{ComponentExportIndex, InstancePre};
+use wasmtime::component::{ComponentExportIndex, InstancePre, Val};
 
 use crate::canaries::Canaries;
 use crate::described::ConfigurationDescription;
@@ -19,6 +19,7 @@ use crate::introspect::Shape;
 use crate::last_good::LastGoodSlot;
 use crate::quarantine::BoundQuarantine;
 use crate::spec::{CanaryTerms, Effective, Isolation, Limits, Role};
+use crate::steps::Asked;
 use crate::suspensions::Suspensions;
 use crate::wiring::Wiring;
 
@@ -143,6 +144,10 @@ pub struct BoundRule {
     pub export: usize,
     /// Who the rule is at this step: with the step's settings.
     pub identity: Arc<Identity>,
+    /// The members of the input that it takes, in their order; empty if the input is no record.
+    pub(crate) members: Arc<[Name]>,
+    /// The counters that it needs.
+    pub(crate) counters: Arc<[Val]>,
     /// The digest of the step's settings.
     pub settings_digest: Digest,
     /// What its failure means.
@@ -199,6 +204,8 @@ pub struct Release {
     pub wiring: Wiring,
     /// Rules by the step's interface name.
     pub steps: HashMap<Name, Vec<BoundRule>>,
+    /// How its contexts ask each step.
+    pub(crate) asked: HashMap<Name, Asked>,
     /// Rules that are suspended now, whatever the release.
     pub(crate) suspensions: Arc<Suspensions>,
     /// Who says which requests a canary decides about.

@@ -4,11 +4,15 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rialto_engine::Name;
+use wasmtime::component::types::Type;
 
 use crate::introspect::{Function, Interface, Shape};
-use crate::names::{CHECK_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers};
+use crate::names::{
+    CHECK_FUNCTION, COUNTERS_FUNCTION, InterfaceName, RULE_INTERFACE, grant_covers,
+};
 pub use crate::problem::{Bound, Location, Part, Problem};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
+use crate::steps::{COUNTS, Fit, asks_counters, members, says_counters, served};
 use crate::surfaces::{RULE_SURFACES, SECRETS, SURFACES};
 use crate::wasi::{self, Needs};
 
@@ -41,6 +45,8 @@ pub enum Target {
     Subscribers(Vec<usize>),
     /// The rules that the release binds to this step.
     Step,
+    /// The counters that these rules need: the step.
+    Counters(Name),
 }
 
 /// One import of one component.
@@ -160,6 +166,9 @@ impl<'a> Wirer<'a> {
                 "between components only plain values cross".into(),
             );
             return None;
+        }
+        if let Some(step) = import.name.counters_of() {
+            return self.counters(component, import, &step);
         }
         if import.name.is_rules() {
             return self.step(component, import);
@@ -324,6 +333,32 @@ impl<'a> Wirer<'a> {
             .then_some(Target::Step)
     }
 
+    /// The counters of a step. Who may ask a step may ask for its counters.
+    fn counters(
+        &mut self,
+        component: &ComponentSpec,
+        import: &Interface,
+        step: &str,
+    ) -> Option<Target> {
+        let asks = matches!(&import.functions[..], [one] if one.name == COUNTERS_FUNCTION
+            && one.params.is_empty() && matches!(&one.results[..], [Type::List(_)]));
+        if !asks {
+            self.problem(
+                "no-step",
+                Location::Component(component.name.to_string()),
+                format!("imports {}, which does not ask for counters", import.name),
+                "such an interface has one function: counters: func() -> list<…>".into(),
+            );
+            return None;
+        }
+        let granted = component.grants.rules.iter();
+        if !granted.clone().any(|grant| grant_covers(grant, step)) {
+            self.not_granted(component, &import.name, "rules", step);
+            return None;
+        }
+        Some(Target::Counters(step.into()))
+    }
+
     fn event(&mut self, component: &ComponentSpec, import: &Interface) -> Option<Target> {
         if !self.granted(component, import, "publishes") {
             return None;
@@ -473,11 +508,17 @@ impl<'a> Wirer<'a> {
 
     /// Check that each bound rule exports its step, and that a component asks each step.
     fn steps(&mut self) {
-        let mut asked: BTreeMap<String, (&ComponentSpec, &'a Function)> = BTreeMap::new();
+        let mut asked: BTreeMap<String, Asker<'a>> = BTreeMap::new();
         for (component, shape) in self.spec.components.iter().zip(self.shapes) {
             for import in shape.imports.iter().filter(|i| i.name.is_rules()) {
                 if let Some(check) = import.function(CHECK_FUNCTION) {
-                    asked.insert(import.name.interface.clone(), (component, check));
+                    let counters = asks_counters(shape, &import.name.interface);
+                    let asker = Asker {
+                        component,
+                        check,
+                        counters,
+                    };
+                    asked.insert(import.name.interface.clone(), asker);
                 }
             }
         }
@@ -513,7 +554,7 @@ impl<'a> Wirer<'a> {
         &mut self,
         at: usize,
         (rule, part): (&Name, Part),
-        asked_by: Option<(&ComponentSpec, &Function)>,
+        asked_by: Option<Asker<'_>>,
     ) {
         let bound = &self.spec.steps[at];
         let location = || Location::Bound(self.spec.bound(at), part.clone());
@@ -524,8 +565,8 @@ impl<'a> Wirer<'a> {
             let help = "add it under [rules]".into();
             return self.problem("rule-unknown", location(), what, help);
         };
-        let mut exports = shape.exports.iter();
-        let export = exports.find(|e| e.name.is_rules() && *e.name.interface == *bound.step);
+        let check = asked_by.map(|asker| asker.check);
+        let export = served(shape, &bound.step, check);
         let Some(answer) = export.and_then(|e| e.function(CHECK_FUNCTION)) else {
             return self.problem(
                 "rule-elsewhere",
@@ -534,16 +575,41 @@ impl<'a> Wirer<'a> {
                 format!("a rule for it exports rialto:rules/{}", bound.step),
             );
         };
-        if let Some((asker, check)) = asked_by
-            && !answer.fits(check)
-        {
-            let what = format!(
-                "`{}` asks otherwise than `{rule}` answers: {}",
-                asker.name,
-                differing(check, answer)
-            );
+        let Some(asker) = asked_by else {
+            return;
+        };
+        let (name, check) = (&asker.component.name, asker.check);
+        match Fit::of(answer, check) {
+            Fit::Serves => {}
+            Fit::Needs(needed) => {
+                let what = format!(
+                    "`{rule}` needs {} in the input, which `{name}` does not give",
+                    needed.join(", ")
+                );
+                let help = format!("use a newer `{name}`, or an older version of the rule");
+                return self.problem("needs-more", location(), what, help);
+            }
+            Fit::Differs => {
+                let what = format!(
+                    "`{name}` asks otherwise than `{rule}` answers: {}",
+                    differing(check, answer)
+                );
+                let help = "build both against the same wit/".into();
+                return self.problem("types-differ", location(), what, help);
+            }
+        }
+        let takes_counts = members(answer).iter().any(|(name, _)| name == COUNTS);
+        let Some((_, says)) = says_counters(shape).filter(|_| takes_counts) else {
+            return;
+        };
+        let fits = asker.counters.map(|asks| asks.results == says.results);
+        if fits != Some(true) {
+            let what = match fits {
+                None => format!("`{rule}` needs counters, and `{name}` does not ask for them"),
+                _ => format!("`{rule}` has other counters than `{name}` keeps"),
+            };
             let help = "build both against the same wit/".into();
-            self.problem("types-differ", location(), what, help);
+            self.problem("no-counters", location(), what, help);
         }
     }
 
@@ -592,6 +658,15 @@ impl<'a> Wirer<'a> {
             }
         }
     }
+}
+
+/// The component that asks a step, and how.
+#[derive(Clone, Copy)]
+struct Asker<'a> {
+    component: &'a ComponentSpec,
+    check: &'a Function,
+    /// How it asks for the step's counters, if it does.
+    counters: Option<&'a Function>,
 }
 
 /// The shortest circle of calls from a component back to itself.

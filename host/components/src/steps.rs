@@ -1,0 +1,226 @@
+//! Steps and their versions: what a context asks, what a rule of another version takes of it, and the counters that rules
+//! need for it.
+//!
+//! A rule serves a step if its input has no members that the context does not give. The host leaves out the members that
+//! the rule does not know. A rule that was built with an older version of the contracts so judges beside newer ones.
+//!
+//! A rule that takes the member `counts` says by its interface `counting` which counters it needs. The context asks for
+//! the counters of all rules by an interface that is named after the step: `x-counters` for `x-check`. The host does not
+//! look into counters. They are values that it compares.
+
+use std::borrow::Cow;
+
+use rialto_engine::Name;
+use serde_json::Value;
+use wasmtime::component::Val;
+use wasmtime::component::types::Type;
+
+use crate::introspect::{Function, Interface, Shape};
+use crate::names::{CHECK_FUNCTION, COUNTERS_FUNCTION, COUNTING_INTERFACE};
+use crate::release::BoundRule;
+use crate::values::{Json, TypeMismatch};
+
+/// The most counters of one rule.
+pub const COUNTERS_OF_RULE_MAX: usize = 16;
+/// The most counters of one step.
+pub const COUNTERS_OF_STEP_MAX: usize = 64;
+/// The member of an input with the values of counters.
+pub(crate) const COUNTS: &str = "counts";
+/// The member of such a value that says which counter it is of.
+pub(crate) const COUNTER: &str = "counter";
+
+/// Why a rule cannot judge a stored input.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unjudgeable {
+    /// The input is not of the step's type.
+    #[error(transparent)]
+    Misfit(#[from] TypeMismatch),
+    /// The input does not have a counter that the rule needs.
+    #[error("{rule} needs the counter {counter}, which was not counted for this input")]
+    Uncounted {
+        /// The rule, by its name in the scheme.
+        rule: String,
+        /// The counter as JSON.
+        counter: String,
+    },
+}
+
+/// The members of a step's input; none if it is no record.
+pub(crate) fn members(check: &Function) -> Vec<(String, Type)> {
+    match check.params.get(1) {
+        Some((_, Type::Record(record))) => record
+            .fields()
+            .map(|field| (field.name.to_owned(), field.ty))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a rule's answer can be asked with a context's question, and what it needs that the context does not give.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It can.
+    Serves,
+    /// The context does not give these members.
+    Needs(Vec<String>),
+    /// The types differ.
+    Differs,
+}
+
+impl Fit {
+    /// How a rule's function fits the function that a context calls.
+    pub fn of(answer: &Function, question: &Function) -> Self {
+        if answer.fits(question) {
+            return Self::Serves;
+        }
+        let (taken, given) = (members(answer), members(question));
+        let same_subject = answer.params.first() == question.params.first();
+        let same_count = answer.params.len() == 2 && question.params.len() == 2;
+        if taken.is_empty() || !same_subject || !same_count || answer.results != question.results {
+            return Self::Differs;
+        }
+        let mut needed = Vec::new();
+        for (name, ty) in taken {
+            match given.iter().find(|(other, _)| *other == name) {
+                None => needed.push(name),
+                Some((_, other)) if *other == ty => {}
+                Some(_) => return Self::Differs,
+            }
+        }
+        if needed.is_empty() {
+            Self::Serves
+        } else {
+            Self::Needs(needed)
+        }
+    }
+}
+
+/// The question of a step, as a component asks it.
+pub(crate) fn question<'s>(shape: &'s Shape, step: &str) -> Option<&'s Interface> {
+    let mut imports = shape.imports.iter();
+    imports.find(|one| {
+        one.name.is_rules() && one.name.interface == step && one.function(CHECK_FUNCTION).is_some()
+    })
+}
+
+/// The version of a step that a rule serves: the newest that fits the question, or else the newest.
+pub(crate) fn served<'s>(
+    shape: &'s Shape,
+    step: &str,
+    question: Option<&Function>,
+) -> Option<&'s Interface> {
+    let exports = shape.exports.iter().filter(|one| {
+        one.name.is_rules() && one.name.interface == step && one.function(CHECK_FUNCTION).is_some()
+    });
+    exports.max_by_key(|one| {
+        let serves = one
+            .function(CHECK_FUNCTION)
+            .zip(question)
+            .is_none_or(|(answer, question)| Fit::of(answer, question) == Fit::Serves);
+        (serves, version(&one.name.version))
+    })
+}
+
+/// A version as numbers, in their order.
+fn version(text: &str) -> Vec<u64> {
+    let parts = text.split('.');
+    parts.map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// The interface by which a component asks for the counters of a step.
+pub(crate) fn asks_counters<'s>(shape: &'s Shape, step: &str) -> Option<&'s Function> {
+    let mut imports = shape.imports.iter();
+    let found = imports.find(|one| one.name.counters_of().as_deref() == Some(step))?;
+    found.function(COUNTERS_FUNCTION)
+}
+
+/// The function by which a rule says its counters.
+pub(crate) fn says_counters(shape: &Shape) -> Option<(&Interface, &Function)> {
+    let exports = shape.exports.iter();
+    let mut counting =
+        exports.filter(|one| one.name.is_rules() && one.name.interface == COUNTING_INTERFACE);
+    counting.find_map(|one| Some((one, one.function(COUNTERS_FUNCTION)?)))
+}
+
+/// Add counters that are not there yet.
+pub(crate) fn unite<'c>(all: &mut Vec<Val>, more: impl IntoIterator<Item = &'c Val>) {
+    for counter in more {
+        if !all.contains(counter) {
+            all.push(counter.clone());
+        }
+    }
+}
+
+impl BoundRule {
+    /// The counters of this rule, of its candidates and of its last good release.
+    pub(crate) fn all_counters(&self) -> impl Iterator<Item = &Val> {
+        let shadow = self.shadow.iter().map(|shadow| &shadow.bound);
+        let canary = self.canary.iter().map(|canary| &canary.bound);
+        let last_good = self.last_good().into_iter().map(|earlier| earlier.bound);
+        let beside = shadow.chain(canary).chain(last_good);
+        let beside = beside.flat_map(|bound| bound.counters.iter());
+        self.counters.iter().chain(beside)
+    }
+
+    /// The counters that the rule needs, as JSON.
+    #[must_use]
+    pub fn counters_as_json(&self) -> Vec<Value> {
+        let counters = self.counters.iter();
+        // Only plain values cross between components, and all of these can be encoded.
+        let encoded = counters.map(|counter| serde_json::to_value(Json(counter)));
+        encoded.map(Result::unwrap_or_default).collect()
+    }
+
+    /// The parameters of a question as the rule takes them: without the members of the input that it does not know.
+    pub(crate) fn takes<'p>(&self, params: &'p [Val]) -> Cow<'p, [Val]> {
+        let [subject, Val::Record(given)] = params else {
+            return Cow::Borrowed(params);
+        };
+        // It takes none that is not given, so equal numbers are equal members.
+        if self.members.is_empty() || self.members.len() == given.len() {
+            return Cow::Borrowed(params);
+        }
+        let taken = self.members.iter().filter_map(|name| {
+            let mut given = given.iter();
+            given.find(|(other, _)| **other == **name).cloned()
+        });
+        Cow::Owned(vec![subject.clone(), Val::Record(taken.collect())])
+    }
+
+    /// A stored input as the rule can read it: one from before there were counters has none.
+    pub(crate) fn reads<'i>(&self, input: &'i Value) -> Result<Cow<'i, Value>, Unjudgeable> {
+        let takes_counts = self.members.iter().any(|name| &**name == COUNTS);
+        if !takes_counts {
+            return Ok(Cow::Borrowed(input));
+        }
+        let counts = input.get(COUNTS).and_then(Value::as_array);
+        let has = |counter: &Value| {
+            let mut counts = counts.into_iter().flatten();
+            counts.any(|one| one.get(COUNTER) == Some(counter))
+        };
+        let missing = self.counters_as_json().into_iter().find(|one| !has(one));
+        if let Some(counter) = missing {
+            return Err(Unjudgeable::Uncounted {
+                rule: self.identity.name.to_string(),
+                counter: counter.to_string(),
+            });
+        }
+        let mut input = Cow::Borrowed(input);
+        if input.get(COUNTS).is_none()
+            && input.is_object()
+            && let Value::Object(members) = input.to_mut()
+        {
+            members.insert(COUNTS.to_owned(), Value::Array(Vec::new()));
+        }
+        Ok(input)
+    }
+}
+
+/// The question of each step that the contexts of a release ask.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// The full name of its interface.
+    pub interface: Name,
+    /// The function.
+    pub check: Function,
+}
