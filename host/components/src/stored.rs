@@ -158,6 +158,33 @@ impl Release {
         serde_json::to_value(Json(&input)).ok()
     }
 
+    /// An input of a step with a value at random of each counter that the first rule needs and the input does not have.
+    pub fn with_counters(&self, step: &str, input: &Value, choices: &mut dyn Choices) -> Value {
+        let mut input = input.clone();
+        let bound = self.steps.get(step).and_then(|rules| rules.first());
+        let Some((bound, members)) = bound.zip(input.as_object_mut()) else {
+            return input;
+        };
+        let types = &self.members[bound.member].exports[bound.export].params;
+        let Some(Type::Record(record)) = types.get(1) else {
+            return input;
+        };
+        let list = record.fields().find(|field| field.name == COUNTS);
+        let Some(Type::List(list)) = list.map(|field| field.ty) else {
+            return input;
+        };
+        let given = members.entry(COUNTS).or_insert_with(|| Value::Array(Vec::new()));
+        let drawn = serde_json::to_value(Json(&arbitrary_counts(bound, &list.ty(), choices)));
+        if let (Value::Array(given), Ok(Value::Array(drawn))) = (given, drawn) {
+            for one in drawn {
+                if !given.iter().any(|known| known[COUNTER] == one[COUNTER]) {
+                    given.push(one);
+                }
+            }
+        }
+        input
+    }
+
     /// Ask the rules of a step that are effective at an instant (milliseconds since 1970) about a stored input, in the
     /// release's order, until one refuses or gives no verdict. The verdict of a last good release follows the failure
     /// after which it decides. Nothing is kept. A step without rules allows.

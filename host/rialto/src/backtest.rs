@@ -17,7 +17,7 @@ use std::thread;
 use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_components::rules::{self, Outcome};
-use rialto_components::{Digest, Release};
+use rialto_components::{Digest, Release, Unjudgeable};
 use rialto_engine::store::{Receipt, StoreError};
 use rialto_store_sqlite::ReceiptReader;
 use rialto_store_sqlite::retention::RetentionError;
@@ -249,7 +249,10 @@ fn judge(
     let subject = &request.example.subject;
     let verdicts = match candidate.judge_step((request.step, as_of), subject, input) {
         Ok(verdicts) => verdicts,
-        Err(misfit) => return figures.misfit(request, &misfit.to_string()),
+        Err(Unjudgeable::Misfit(misfit)) => return figures.misfit(request, &misfit.to_string()),
+        Err(uncounted @ Unjudgeable::Uncounted { .. }) => {
+            return figures.uncounted(request, &uncounted.to_string());
+        }
     };
     for (_, receipt) in receipts {
         figures.used_before(request.step, &receipt.rule, receipt.fuel);

@@ -93,6 +93,9 @@ pub struct Backtested {
     pub failures: u64,
     /// How many receipts and archives could not be read.
     pub unread: u64,
+    /// Of how many requests there is no decision, because they were not counted as a rule needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<u64>,
     /// Whether only some of the requests were judged.
     pub is_partial: bool,
     /// The fuel of each rule, before and now.
@@ -154,6 +157,10 @@ impl Backtested {
                 + report.unread.archives.len() as u64,
             different: report.different,
             failures: failed.chain(misfits).sum(),
+            uncounted: (!report.uncounted.is_empty()).then(|| {
+                let uncounted = report.uncounted.iter();
+                uncounted.map(|one| one.sum.requests).sum()
+            }),
             is_partial,
             fuel,
         })

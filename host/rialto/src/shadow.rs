@@ -20,7 +20,7 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_components::release::{BoundRule, BoundShadow};
 use rialto_components::rules::{self, InForce, Outcome};
-use rialto_components::{Digest, Release, Runtime};
+use rialto_components::{Digest, Release, Runtime, Unjudgeable};
 use rialto_engine::store::Receipt;
 use rialto_engine::time::SystemEntropy;
 use rialto_engine::{Clock, Engine, Entropy as _, ReceiptObserver, fatal};
@@ -331,6 +331,7 @@ impl Shadows {
         let (outcome, fuel) = match verdict.judged {
             Ok(judged) => judged,
             Err(Unjudged::Misfit(why)) => return of.figures.misfit(&request, &why),
+            Err(Unjudged::Uncounted(why)) => return of.figures.uncounted(&request, &why),
             Err(Unjudged::Prevented(why)) => {
                 of.skipped.without_verdict += 1;
                 return of.figures.failed(&request, candidate, &why, true);
@@ -394,6 +395,7 @@ fn is_chosen(subject: &str, share: u32) -> bool {
 /// Why a candidate has no verdict.
 enum Unjudged {
     Misfit(String),
+    Uncounted(String),
     Prevented(String),
     Panicked(String),
 }
@@ -430,7 +432,10 @@ fn verdict(release: &Release, shadow: &BoundShadow, filed: &rules::Receipt) -> V
     let member = &release.members[shadow.bound.member];
     let judged = member.judge_stored(&shadow.bound, &filed.subject, filed.input.get());
     let judged = match judged {
-        Err(misfit) => Err(Unjudged::Misfit(misfit.to_string())),
+        Err(Unjudgeable::Misfit(misfit)) => Err(Unjudged::Misfit(misfit.to_string())),
+        Err(uncounted @ Unjudgeable::Uncounted { .. }) => {
+            Err(Unjudged::Uncounted(uncounted.to_string()))
+        }
         Ok(judged) => {
             let outcome = shadow.bound.outcome(judged.outcome);
             let outcome = outcome.map_err(|(_, reason)| Unjudged::Prevented(reason));

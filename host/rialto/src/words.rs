@@ -36,7 +36,7 @@ pub use refusals::refusals;
 pub use releases::{effective, release, release_in_a_list};
 pub use suspensions::suspension;
 pub use what_if::what_if;
-pub use wiring::{calls, scheme, wiring};
+pub use wiring::{calls, counter, scheme, wiring};
 pub use wrap::{width, wrapped};
 
 /// Whether standard output shows colours.

@@ -252,6 +252,8 @@ pub struct Figures {
     pub failures: BTreeMap<FailureKey, Counted>,
     /// Requests whose input is not of the candidate's type, by the step and what does not fit.
     pub misfits: BTreeMap<(String, String), Counted>,
+    /// Requests that were not counted as a rule of the candidate needs it, by the step and why.
+    pub uncounted: BTreeMap<(String, String), Counted>,
     /// Receipts that cannot be read: they name people whose keys are destroyed or missing.
     pub sealed: u64,
     /// Requests about which a quarantine has decided.
@@ -292,6 +294,7 @@ impl Figures {
             ungrouped: Counted::default(),
             failures: BTreeMap::new(),
             misfits: BTreeMap::new(),
+            uncounted: BTreeMap::new(),
             sealed: 0,
             quarantined: 0,
             unreadable: 0,
@@ -371,6 +374,15 @@ impl Figures {
         counted.add(amount, &request.example);
     }
 
+    /// Count a request that does not have a counter that a rule of the candidate needs.
+    pub fn uncounted(&mut self, request: &Request<'_>, why: &str) {
+        let key = (request.step.to_owned(), why.to_owned());
+        let key = Self::bounded(&self.uncounted, key, |key| key.1 = OTHERS.to_owned());
+        let amount = request.facets.amount.as_ref();
+        let counted = self.uncounted.entry(key).or_default();
+        counted.add(amount, &request.example);
+    }
+
     /// A key as it is if it is known or there is room for it.
     fn bounded<K: Ord>(
         known: &BTreeMap<K, Counted>,
@@ -399,6 +411,9 @@ impl Figures {
         }
         for (key, counted) in other.misfits {
             self.misfits.entry(key).or_default().merge(counted);
+        }
+        for (key, counted) in other.uncounted {
+            self.uncounted.entry(key).or_default().merge(counted);
         }
         for (key, fuel) in other.fuel {
             let sum = self.fuel.entry(key).or_default();

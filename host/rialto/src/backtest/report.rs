@@ -60,6 +60,9 @@ pub struct Report {
     pub failures: Vec<Failures>,
     /// Requests whose input the candidate's rules cannot read.
     pub misfits: Vec<Misfits>,
+    /// Requests that the candidate's rules cannot follow: they need counters that were not kept then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<Misfits>,
     /// What could not be judged.
     pub unread: Unread,
     /// Fuel of each rule at each step.
@@ -230,12 +233,12 @@ pub struct Failures {
     pub sum: Sum,
 }
 
-/// Requests whose input does not fit in the same way.
+/// Requests whose input does not fit, or was not counted, in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Misfits {
     /// The step.
     pub step: String,
-    /// What does not fit.
+    /// What does not fit or is missing.
     pub reason: String,
     /// How many.
     #[serde(flatten)]
@@ -381,12 +384,14 @@ impl Report {
             has_no_verdict: key.has_no_verdict,
             sum: counted.into(),
         });
-        let misfits = figures.misfits.into_iter();
-        let misfits = misfits.map(|((step, reason), counted)| Misfits {
-            step,
-            reason,
-            sum: counted.into(),
-        });
+        let misfits = |of: BTreeMap<(String, String), Counted>| {
+            let misfits = of.into_iter().map(|((step, reason), counted)| Misfits {
+                step,
+                reason,
+                sum: counted.into(),
+            });
+            misfits.collect()
+        };
         let fuel = figures.fuel.into_iter().map(|((step, rule), fuel)| FuelOf {
             step,
             rule,
@@ -419,7 +424,8 @@ impl Report {
             groups: groups.collect(),
             ungrouped,
             failures: failures.collect(),
-            misfits: misfits.collect(),
+            misfits: misfits(figures.misfits),
+            uncounted: misfits(figures.uncounted),
             unread: Unread {
                 sealed: figures.sealed,
                 quarantined: figures.quarantined,
@@ -436,7 +442,8 @@ impl Report {
     pub fn unjudged(&self) -> u64 {
         let failures = self.failures.iter().filter(|one| one.has_no_verdict);
         let requests = failures.map(|one| one.sum.requests);
-        let misfits = self.misfits.iter().map(|one| one.sum.requests);
+        let misfits = self.misfits.iter().chain(&self.uncounted);
+        let misfits = misfits.map(|one| one.sum.requests);
         requests.chain(misfits).sum::<u64>() + self.unread.sealed + self.unread.unreadable
     }
 

@@ -194,6 +194,10 @@ fn summary(manifest: &Manifest, release: &Release, calls: Option<&Calls>) -> ser
         "components": members.collect::<Vec<_>>(),
         "refusals": refusals::possible(release, manifest.scheme()),
     });
+    let counters = counters(release);
+    if !counters.is_empty() {
+        summary["counters"] = counters.into();
+    }
     if let Some(calls) = calls {
         let unserved = calls.unserved.iter();
         summary["calls"] = json!({
@@ -204,6 +208,19 @@ fn summary(manifest: &Manifest, release: &Release, calls: Option<&Calls>) -> ser
         });
     }
     summary
+}
+
+/// The counters that each rule needs.
+fn counters(release: &Release) -> Vec<serde_json::Value> {
+    let rules = release.steps.iter();
+    let rules = rules.flat_map(|(step, rules)| rules.iter().map(move |rule| (step, rule)));
+    let counting = rules.filter_map(|(step, rule)| {
+        let counters = rule.counters_as_json();
+        (!counters.is_empty()).then(|| {
+            json!({ "step": &**step, "rule": &*rule.identity.name, "counters": counters })
+        })
+    });
+    counting.collect()
 }
 
 impl Lock {

@@ -11,11 +11,14 @@ use serde_json::{Map, Number, Value, json};
 
 use super::case::Case;
 use super::file::{RuleFile, Unjudged};
+use super::fuzz::Seeded;
 
 /// The most settings that are tried.
 const TRIED_MAX: usize = 600;
 /// Bytes of a long text.
 const LONG: usize = 10_000;
+/// The values of counters that cases do not have are always the same.
+const SEED: u64 = 1;
 /// How deep members are changed.
 const DEPTH_MAX: usize = 6;
 
@@ -66,7 +69,10 @@ fn attempt(
     match rule.bind_once(step, &settings.to_string()) {
         Ok(bound) => {
             for case in cases.iter().filter(|case| case.step == step) {
-                let judged = rule.judge_with(&bound, step, case.subject(), &case.input)?;
+                // With other settings, the rule may need counters that the case does not have.
+                let mut choices = Seeded::new(SEED, &[]);
+                let input = bound.with_counters(step, &case.input, &mut choices);
+                let judged = rule.judge_with(&bound, step, case.subject(), &input)?;
                 tried.fuel_max = tried.fuel_max.max(judged.fuel);
                 if let Outcome::Failed { reason, .. } = judged.outcome {
                     return Ok(Some(format!(

@@ -113,8 +113,11 @@ impl ComponentFile {
     #[must_use]
     pub fn steps(&self) -> Vec<&str> {
         let exports = self.shape.exports.iter();
-        let exports = exports.filter(|one| one.name.is_rules() && one.name.interface != "rule");
-        exports.map(|one| one.name.interface.as_str()).collect()
+        let steps = exports.filter(|one| one.name.is_rules() && one.function("check").is_some());
+        let mut steps: Vec<&str> = steps.map(|one| one.name.interface.as_str()).collect();
+        // A rule may serve several versions of a step.
+        steps.dedup();
+        steps
     }
 
     /// Prepare it as a rule.

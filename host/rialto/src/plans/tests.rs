@@ -155,6 +155,7 @@ fn fuel_grows_by_the_99th_percentile_of_what_was_there_before() {
         requests: 1,
         different: 0,
         failures: 0,
+        uncounted: None,
         is_partial: false,
         fuel: vec![
             of("same", percentiles(1, 1_000), percentiles(1, 1_100)),

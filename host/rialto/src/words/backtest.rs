@@ -76,8 +76,10 @@ pub fn shadow(shadow: &ShadowReport, colours: bool) -> String {
         (skipped.encrypted, "name people, and are encrypted"),
     ];
     let skipped = skipped.iter().filter(|(number, _)| *number > 0);
-    let lines: Vec<String> = skipped
-        .map(|(number, why)| format!("  {} requests {why}", count(*number)))
+    let lines = skipped.map(|(number, why)| format!("  {} requests {why}", count(*number)));
+    let uncounted = uncounted(report).into_iter();
+    let lines: Vec<String> = lines
+        .chain(uncounted.map(|line| format!("  {line}")))
         .collect();
     if !lines.is_empty() {
         let _ = writeln!(text, "\n{}\n{}", paint.bold("not judged"), lines.join("\n"));
@@ -228,7 +230,7 @@ fn fuel(text: &mut String, report: &Report, paint: &Paint) {
 
 fn unread(text: &mut String, report: &Report, paint: &Paint) {
     let unread = &report.unread;
-    let mut lines = Vec::new();
+    let mut lines = uncounted(report);
     if unread.sealed > 0 {
         lines.push(format!(
             "{} receipts name people whose keys are destroyed or missing",
@@ -256,6 +258,15 @@ fn unread(text: &mut String, report: &Report, paint: &Paint) {
     for line in lines {
         let _ = writeln!(text, "  {line}");
     }
+}
+
+/// The requests that the candidate cannot follow, with the counters that they lack.
+fn uncounted(report: &Report) -> Vec<String> {
+    let lines = report.uncounted.iter().map(|one| {
+        let (requests, step, why) = (count(one.sum.requests), &one.step, plain(&one.reason));
+        format!("{requests} requests of {step} cannot be followed: {why}")
+    });
+    lines.collect()
 }
 
 fn decision(decision: &Decision) -> String {

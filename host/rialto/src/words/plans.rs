@@ -60,6 +60,13 @@ fn tested(text: &mut String, backtest: &Backtested) {
         let unread = HumanCount(backtest.unread);
         let _ = writeln!(text, "  {unread} receipts or archives could not be read");
     }
+    if let Some(uncounted) = backtest.uncounted {
+        let uncounted = HumanCount(uncounted);
+        let _ = writeln!(
+            text,
+            "  {uncounted} requests cannot be followed: their counters were not kept"
+        );
+    }
     let part = if backtest.is_partial {
         ", a part of all"
     } else {

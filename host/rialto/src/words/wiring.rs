@@ -8,6 +8,7 @@ use rialto_components::wiring::{Link, Target};
 use rialto_components::{Failing, Failings, Isolation, Release, Role};
 use rialto_grpc::Calls;
 use rialto_manifest::Manifest;
+use serde_json::Value;
 
 use super::Paint;
 
@@ -187,6 +188,15 @@ fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)>
             let to: Vec<String> = all.iter().map(|&at| name(at)).collect();
             vec![("publishes", short, to.join(", "))]
         }
+        Target::Counters(step) => {
+            let rules = release.steps.get(step).into_iter().flatten();
+            let counters = rules.flat_map(|rule| {
+                let name = rule.identity.name.to_string();
+                let counters = rule.counters_as_json().into_iter();
+                counters.map(move |one| ("counts", counter(&one), name.clone()))
+            });
+            counters.collect()
+        }
         Target::Step => {
             let step = link.interface.interface.clone();
             let rules = release
@@ -202,6 +212,20 @@ fn joined(release: &Release, link: &Link) -> Vec<(&'static str, String, String)>
                 .map(|(verb, rule)| (verb, step.clone(), bound(rule)))
                 .collect()
         }
+    }
+}
+
+/// A counter in words: `payer-fsp, payee in day 0`. It is shown as JSON if it has another form.
+pub fn counter(counter: &Value) -> String {
+    let by = counter["by"].as_array().map(|by| {
+        let names = by.iter().map(|name| name.as_str().unwrap_or("?"));
+        names.collect::<Vec<_>>().join(", ")
+    });
+    let window = counter["window"].as_object();
+    let window = window.and_then(|window| window.iter().next());
+    match (by, window) {
+        (Some(by), Some((kind, length))) => format!("{by} in {kind} {length}"),
+        _ => counter.to_string(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{BINDING, RuleLimit, UNFIT, show, size};
 use crate::kit::file::{ComponentFile, RuleFile, Unjudged};
-use crate::out;
+use crate::{out, words};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Check {
@@ -54,7 +54,13 @@ impl Check {
         for step in rule.file.steps() {
             match rule.bind(step, &settings) {
                 Ok(_) if self.json => {}
-                Ok(_) => out::line(format_args!("the settings fit at {step}"))?,
+                Ok(release) => {
+                    out::line(format_args!("the settings fit at {step}"))?;
+                    let rules = release.steps.values().flatten();
+                    for one in rules.flat_map(|rule| rule.counters_as_json()) {
+                        out::line(format_args!("they need the counter {}", words::counter(&one)))?;
+                    }
+                }
                 Err(Unjudged::Unbound(problems)) => {
                     show(&problems);
                     return Ok(UNFIT);
