@@ -20,6 +20,7 @@ mod change_under_control;
 mod check;
 mod commands;
 mod contracts;
+mod counters;
 mod counts;
 mod coverage;
 mod cryptography;
