@@ -151,6 +151,22 @@ pub(crate) fn unite<'c>(all: &mut Vec<Val>, more: impl IntoIterator<Item = &'c V
     }
 }
 
+/// The parameters of a question with these members of its input alone; all if there are none.
+fn taken<'p>(members: &[Name], params: &'p [Val]) -> Cow<'p, [Val]> {
+    let [subject, Val::Record(given)] = params else {
+        return Cow::Borrowed(params);
+    };
+    // A rule takes none that is not given, so equal numbers are equal members.
+    if members.is_empty() || members.len() == given.len() {
+        return Cow::Borrowed(params);
+    }
+    let taken = members.iter().filter_map(|name| {
+        let mut given = given.iter();
+        given.find(|(other, _)| **other == **name).cloned()
+    });
+    Cow::Owned(vec![subject.clone(), Val::Record(taken.collect())])
+}
+
 impl BoundRule {
     /// The counters of this rule, of its candidates and of its last good release.
     pub(crate) fn all_counters(&self) -> impl Iterator<Item = &Val> {
@@ -173,18 +189,7 @@ impl BoundRule {
 
     /// The parameters of a question as the rule takes them: without the members of the input that it does not know.
     pub(crate) fn takes<'p>(&self, params: &'p [Val]) -> Cow<'p, [Val]> {
-        let [subject, Val::Record(given)] = params else {
-            return Cow::Borrowed(params);
-        };
-        // It takes none that is not given, so equal numbers are equal members.
-        if self.members.is_empty() || self.members.len() == given.len() {
-            return Cow::Borrowed(params);
-        }
-        let taken = self.members.iter().filter_map(|name| {
-            let mut given = given.iter();
-            given.find(|(other, _)| **other == **name).cloned()
-        });
-        Cow::Owned(vec![subject.clone(), Val::Record(taken.collect())])
+        taken(&self.members, params)
     }
 
     /// A stored input as the rule can read it: one from before there were counters has none.
@@ -223,4 +228,90 @@ pub(crate) struct Asked {
     pub interface: Name,
     /// The function.
     pub check: Function,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasmtime::component::Component;
+    use wasmtime::{Config, Engine};
+
+    /// The shape of a component that imports a step with an input of these members, in the text format.
+    fn asks(version: &str, members: &str) -> Shape {
+        let text = format!(
+            r#"(component
+                (type $input (record {members}))
+                (type $step (instance
+                    (alias outer 1 $input (type $i))
+                    (export "input" (type $in (eq $i)))
+                    (export "check" (func (param "subject" string) (param "input" $in) (result bool)))))
+                (import "rialto:rules/a-check@{version}" (instance (type $step))))"#
+        );
+        let engine = Engine::new(&Config::new()).unwrap();
+        let component = Component::new(&engine, wat::parse_str(&text).unwrap()).unwrap();
+        Shape::of(&component, &engine)
+    }
+
+    fn check(shape: &Shape) -> &Function {
+        let interface = question(shape, "a-check").unwrap();
+        interface.function(CHECK_FUNCTION).unwrap()
+    }
+
+    #[test]
+    fn rule_serves_if_its_members_are_given() {
+        let now = r#"(field "now" u64)"#;
+        let both = r#"(field "now" u64) (field "counts" u32)"#;
+        let other = r#"(field "now" u32)"#;
+        let [now, both, other] = [now, both, other].map(|members| asks("0.1.0", members));
+        let fit = |answer, question| Fit::of(check(answer), check(question));
+        assert_eq!(fit(&now, &now), Fit::Serves);
+        assert_eq!(fit(&now, &both), Fit::Serves);
+        assert_eq!(fit(&both, &now), Fit::Needs(vec!["counts".to_owned()]));
+        assert_eq!(fit(&other, &both), Fit::Differs);
+    }
+
+    #[test]
+    fn newest_version_that_fits_is_served() {
+        let imports = |members: &str, version: &str| asks(version, members).imports.remove(0);
+        let now = r#"(field "now" u64)"#;
+        let both = r#"(field "now" u64) (field "counts" u32)"#;
+        let rule = Shape {
+            exports: vec![
+                imports(both, "0.10.0"),
+                imports(now, "0.1.0"),
+                imports(now, "0.9.0"),
+            ],
+            ..Shape::default()
+        };
+        let version = |question| served(&rule, "a-check", question).map(|one| &*one.name.version);
+        assert_eq!(version(Some(check(&asks("0.1.0", now)))), Some("0.9.0"));
+        assert_eq!(version(Some(check(&asks("0.1.0", both)))), Some("0.10.0"));
+        assert_eq!(version(None), Some("0.10.0"));
+        assert!(served(&rule, "b-check", None).is_none());
+    }
+
+    #[test]
+    fn members_that_a_rule_does_not_know_are_left_out() {
+        let given = [
+            Val::String("subject".to_owned()),
+            Val::Record(vec![
+                ("now".to_owned(), Val::U64(1)),
+                ("counts".to_owned(), Val::List(Vec::new())),
+            ]),
+        ];
+        let all: [Name; 2] = ["now".into(), "counts".into()];
+        assert!(matches!(taken(&all, &given), Cow::Borrowed(_)));
+        assert!(matches!(taken(&[], &given), Cow::Borrowed(_)));
+        let left = taken(&all[..1], &given);
+        let now = Val::Record(vec![("now".to_owned(), Val::U64(1))]);
+        assert_eq!(left[..], [given[0].clone(), now]);
+    }
+
+    #[test]
+    fn counters_are_united_without_repeats_in_their_order() {
+        let mut all = Vec::new();
+        unite(&mut all, &[Val::U64(2), Val::U64(1), Val::U64(2)]);
+        unite(&mut all, &[Val::U64(3), Val::U64(1)]);
+        assert_eq!(all, [Val::U64(2), Val::U64(1), Val::U64(3)]);
+    }
 }

@@ -34,7 +34,7 @@ pub fn findings(files: &[TextFile]) -> Result<Vec<Finding>> {
         let steps = grants.rules.iter().map(|step| step.as_str());
         wrong.extend(differences(
             "rules",
-            &of_package(&imports, "rules"),
+            &steps_of(&imports),
             steps.collect(),
         ));
         // Events are of the context's own package, but for those that everybody publishes, such as those of Auditing.
@@ -80,6 +80,13 @@ fn imports(world: &str) -> Imports<'_> {
 fn of_package<'a>(imports: &Imports<'a>, package: &str) -> BTreeSet<&'a str> {
     let of_it = imports.iter().filter(|(name, _)| *name == package);
     of_it.map(|(_, interface)| *interface).collect()
+}
+
+/// The steps that a world asks. Who is granted a step may ask for its counters too.
+fn steps_of<'a>(imports: &Imports<'a>) -> BTreeSet<&'a str> {
+    let mut steps = of_package(imports, "rules");
+    steps.retain(|name| !name.ends_with("-counters"));
+    steps
 }
 
 fn differences(key: &str, imported: &BTreeSet<&str>, granted: BTreeSet<&str>) -> Vec<String> {

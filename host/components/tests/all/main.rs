@@ -4,6 +4,7 @@
 
 mod cache;
 mod containment;
+mod counters;
 mod external_calls;
 mod failures;
 mod foreign;

@@ -16,7 +16,9 @@ pub use context::context;
 pub use language::Language;
 
 /// The packages of contracts that a rule's bindings need.
-const CONTRACTS: [&str; 3] = ["common", "host", "rules"];
+const CONTRACTS: &[&str] = &["common", "host", "rules"];
+/// Those that the SDK needs, which has rules with counters too.
+const CONTRACTS_OF_SDK: &[&str] = &["common", "host", "rules", "rules-0.2.0"];
 
 /// A step: its interface, the name of its module in the SDK, and the amount in its input.
 const STEPS: [(&str, &str, &str); 4] = [
@@ -87,7 +89,11 @@ pub fn rule(folder: &Path, name: &Name, step: &str, language: Language) -> anyho
         write(&folder.join(file), filled(text, &words).as_bytes())?;
     }
     write_cases(&folder.join(FOLDER), interface)?;
-    write_contracts(&folder.join(language.contracts()), &CONTRACTS)?;
+    let contracts = match language {
+        Language::Rust => CONTRACTS_OF_SDK,
+        Language::Javascript | Language::Python => CONTRACTS,
+    };
+    write_contracts(&folder.join(language.contracts()), contracts)?;
     if language == Language::Rust {
         write(&folder.join("Cargo.lock"), LOCK.as_bytes())?;
         write_sdk(&folder.join("vendor/rialto-sdk"))?;
