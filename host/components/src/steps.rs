@@ -156,8 +156,8 @@ fn taken<'p>(members: &[Name], params: &'p [Val]) -> Cow<'p, [Val]> {
     let [subject, Val::Record(given)] = params else {
         return Cow::Borrowed(params);
     };
-    // A rule takes none that is not given, so equal numbers are equal members.
-    if members.is_empty() || members.len() == given.len() {
+    let names = given.iter().map(|(name, _)| &**name);
+    if members.is_empty() || members.iter().map(|name| &**name).eq(names) {
         return Cow::Borrowed(params);
     }
     let taken = members.iter().filter_map(|name| {
@@ -305,6 +305,11 @@ mod tests {
         let left = taken(&all[..1], &given);
         let now = Val::Record(vec![("now".to_owned(), Val::U64(1))]);
         assert_eq!(left[..], [given[0].clone(), now]);
+        // A rule that has them in another order gets them in its own.
+        let Val::Record(members) = &taken(&[all[1].clone(), all[0].clone()], &given)[1] else {
+            panic!("the input is a record");
+        };
+        assert_eq!(members[0].0, "counts");
     }
 
     #[test]
