@@ -5,10 +5,10 @@ use wasmtime::component::Val;
 use wasmtime::component::types::Type;
 
 use crate::arbitrary::{Choices, arbitrary};
+use crate::introspect::Function;
 use crate::release::{BoundRule, Member, Release};
 use crate::rules::{Judgement, Outcome};
 use crate::spec::Failing;
-use crate::introspect::Function;
 use crate::steps::{COUNTER, COUNTS, Unjudgeable};
 use crate::values::{Json, TypeMismatch, decode};
 
@@ -110,11 +110,7 @@ impl Member {
         }
     }
 
-    fn stored_input(
-        &self,
-        bound: &BoundRule,
-        input: &Value,
-    ) -> Result<Val, Unjudgeable> {
+    fn stored_input(&self, bound: &BoundRule, input: &Value) -> Result<Val, Unjudgeable> {
         let types = &self.exports[bound.export].params;
         let input = bound.reads(input)?;
         Ok(decode(types.get(1).ok_or_else(no_input)?, &input)?)
@@ -173,7 +169,9 @@ impl Release {
         let Some(Type::List(list)) = list.map(|field| field.ty) else {
             return input;
         };
-        let given = members.entry(COUNTS).or_insert_with(|| Value::Array(Vec::new()));
+        let given = members
+            .entry(COUNTS)
+            .or_insert_with(|| Value::Array(Vec::new()));
         let drawn = serde_json::to_value(Json(&arbitrary_counts(bound, &list.ty(), choices)));
         if let (Value::Array(given), Ok(Value::Array(drawn))) = (given, drawn) {
             for one in drawn {
@@ -223,7 +221,9 @@ impl Release {
             let earlier = verdict.outcome.as_ref().ok();
             if let Some(earlier) = earlier.and_then(|outcome| bound.last_good_after(outcome)) {
                 verdicts.push(verdict);
-                let params = earlier.member.stored_params(earlier.bound, subject, input)?;
+                let params = earlier
+                    .member
+                    .stored_params(earlier.bound, subject, input)?;
                 verdict = earlier.member.stored_verdict(earlier.bound, &params);
             }
             let is_end = verdict.refuses() || verdict.outcome.is_err();

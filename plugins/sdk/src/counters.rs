@@ -69,7 +69,9 @@ pub fn problem(counter: &Counter) -> Option<String> {
     }
     let is_in_order = counter.by.windows(2).all(|pair| pair[0] < pair[1]);
     if !is_in_order {
-        return Some("the counter's dimensions are not in their order, or one is there twice".to_owned());
+        return Some(
+            "the counter's dimensions are not in their order, or one is there twice".to_owned(),
+        );
     }
     match counter.window {
         Window::Rolling(seconds) if !(1..=ROLLING_SECONDS_MAX).contains(&seconds) => Some(format!(

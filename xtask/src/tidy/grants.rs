@@ -32,11 +32,7 @@ pub fn findings(files: &[TextFile]) -> Result<Vec<Finding>> {
         let host = grants.host.iter().map(|surface| surface.name());
         let mut wrong = differences("host", &of_package(&imports, "host"), host.collect());
         let steps = grants.rules.iter().map(|step| step.as_str());
-        wrong.extend(differences(
-            "rules",
-            &steps_of(&imports),
-            steps.collect(),
-        ));
+        wrong.extend(differences("rules", &steps_of(&imports), steps.collect()));
         // Events are of the context's own package, but for those that everybody publishes, such as those of Auditing.
         // Whether such an import is an event at all, the host says when it wires the scheme.
         let published = |pair: &&(&str, &str)| {

@@ -216,9 +216,8 @@ fn counters(release: &Release) -> Vec<serde_json::Value> {
     let rules = rules.flat_map(|(step, rules)| rules.iter().map(move |rule| (step, rule)));
     let counting = rules.filter_map(|(step, rule)| {
         let counters = rule.counters_as_json();
-        (!counters.is_empty()).then(|| {
-            json!({ "step": &**step, "rule": &*rule.identity.name, "counters": counters })
-        })
+        (!counters.is_empty())
+            .then(|| json!({ "step": &**step, "rule": &*rule.identity.name, "counters": counters }))
     });
     counting.collect()
 }

@@ -10,7 +10,6 @@
 
 use crate::bindings::exports::rialto::fsp_interop_api::transfer_fulfil_committed_requested as requested;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_fulfil as ledger_fulfil;
-use crate::bindings::transfer_fulfil_check;
 use crate::bindings::rialto::transfers::transfer_query_response::{
     self as query_response, Answer, TransferQueryResult,
 };
@@ -18,6 +17,7 @@ use crate::bindings::rialto::transfers::types::FulfilMode;
 use crate::bindings::rialto::transfers::{
     transfer_committed_fulfiled as committed, transfer_reject_request_processed as rejected,
 };
+use crate::bindings::transfer_fulfil_check;
 use crate::prepare::violation;
 use crate::query::{not_found, refuse, status, wrong_destination};
 use crate::surroundings::{Publication, Surroundings, keep, release};

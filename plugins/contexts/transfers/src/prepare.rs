@@ -4,7 +4,6 @@
 //! first. The ledger comes last, because concurrent transfers of one payer share its account documents.
 
 use crate::agreement_use::{AgreementUse, claim};
-use crate::bindings::transfer_prepare_check;
 use crate::bindings::exports::rialto::settlements::transfer_prepare_accounts_allocated as allocated;
 use crate::bindings::rialto::accounts_and_balances::process_transfer_prepare as ledger_prepare;
 use crate::bindings::rialto::accounts_and_balances::types::{AccountPosition, LedgerError};
@@ -20,6 +19,7 @@ use crate::bindings::rialto::transfers::{
     transfer_prepare_rule_check_failed as rule_check_failed, transfer_prepared as prepared,
     transfer_query_response as query_response,
 };
+use crate::bindings::transfer_prepare_check;
 use crate::counters::Counters;
 use crate::query::status;
 use crate::surroundings::{Publication, Surroundings, keep};

@@ -1,7 +1,6 @@
 //! The surroundings of a transfer as a trait: the host in a component, a fake in tests.
 
 use crate::agreement_use::AgreementUse;
-use crate::bindings::{transfer_fulfil_check, transfer_prepare_check};
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::accounts_and_balances::{
     process_transfer_fulfil as ledger_fulfil, process_transfer_prepare as ledger_prepare,
@@ -17,6 +16,7 @@ use crate::bindings::rialto::transfers::{
     transfer_prepare_request_timedout, transfer_prepare_rule_check_failed, transfer_prepared,
     transfer_query_response, transfer_reject_request_processed,
 };
+use crate::bindings::{transfer_fulfil_check, transfer_prepare_check};
 use crate::counters::{self, Document};
 use crate::query::Question;
 use crate::settings::Settings;

@@ -159,7 +159,15 @@ mod tests {
     #[test]
     fn rolling_window_touches_at_most_its_slots() {
         for seconds in [1, 2, 59, 60, 61, 3_600, 86_400, 34_300_800] {
-            for now in [0, 1, 999, 1_000, 59_999, 1_767_258_000_123, 1_767_258_001_000] {
+            for now in [
+                0,
+                1,
+                999,
+                1_000,
+                59_999,
+                1_767_258_000_123,
+                1_767_258_001_000,
+            ] {
                 let window = Window::Rolling(seconds);
                 let span = Span::of(window, now);
                 let each = (seconds * 1000).div_ceil(59);

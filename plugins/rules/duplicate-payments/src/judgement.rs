@@ -30,8 +30,9 @@ pub fn judge(settings: &Settings, counts: &[Counted]) -> Verdict {
         (Some(_), _) => {
             branch("duplicate");
             let seconds = settings.window_seconds;
-            let message =
-                format!("the same payer has paid the same amount to the same payee within {seconds} s");
+            let message = format!(
+                "the same payer has paid the same amount to the same payee within {seconds} s"
+            );
             refuse(DUPLICATE, message)
         }
         (None, WithoutAgreement::Refuse) => {

@@ -29,7 +29,11 @@ const MESSAGE_CHARS_MAX: usize = 128;
 #[must_use]
 pub fn judge(settings: &Settings, amount: &Money, counts: &[Counted]) -> Verdict {
     for limit in &settings.limits {
-        if limit.currency.as_ref().is_some_and(|one| *one != amount.currency) {
+        if limit
+            .currency
+            .as_ref()
+            .is_some_and(|one| *one != amount.currency)
+        {
             branch("another currency");
             continue;
         }
@@ -37,7 +41,8 @@ pub fn judge(settings: &Settings, amount: &Money, counts: &[Counted]) -> Verdict
             match settings.without_agreement {
                 WithoutAgreement::Refuse => {
                     branch("parties unknown: refused");
-                    let message = "the transfer has no agreed quote, which the scheme's limits need";
+                    let message =
+                        "the transfer has no agreed quote, which the scheme's limits need";
                     return refuse(PARTIES_UNKNOWN, message);
                 }
                 WithoutAgreement::Allow => {
@@ -46,7 +51,10 @@ pub fn judge(settings: &Settings, amount: &Money, counts: &[Counted]) -> Verdict
                 }
             }
         };
-        if limit.transfers.is_some_and(|most| counted.transfers >= most) {
+        if limit
+            .transfers
+            .is_some_and(|most| counted.transfers >= most)
+        {
             branch("too many transfers");
             return exceeded(limit, "transfers");
         }
@@ -189,7 +197,8 @@ mod tests {
                 cents / 100,
                 cents % 100
             ));
-            let (transfers, before, more) = (dice.below(25), dice.below(5_000), 1 + dice.below(500));
+            let (transfers, before, more) =
+                (dice.below(25), dice.below(5_000), 1 + dice.below(500));
             let fits = transfers < most && before + more <= cents;
             let sum = Some((transfers, u128::from(before)));
             let found = judged(&settings, sum, u128::from(more)).0;

@@ -43,7 +43,8 @@ impl TryFrom<String> for Amount {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let wrong = "must be an amount such as \"1000.00\": 1 to 18 digits, and at most 18 decimals";
+        let wrong =
+            "must be an amount such as \"1000.00\": 1 to 18 digits, and at most 18 decimals";
         let (whole, decimals) = text.split_once('.').unwrap_or((&text, "0"));
         let fits = |part: &str, most| {
             (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
@@ -124,9 +125,22 @@ mod tests {
             ("999999999999999999", u128::MAX, 38, false),
             ("999999999999999999", u128::MAX, 255, false),
         ] {
-            assert_eq!(amount(text).is_below(units, scale), is_below, "{text} {units}");
+            assert_eq!(
+                amount(text).is_below(units, scale),
+                is_below,
+                "{text} {units}"
+            );
         }
-        for text in ["", ".", "1.", ".5", "-1", "1e3", "1,5", "1234567890123456789"] {
+        for text in [
+            "",
+            ".",
+            "1.",
+            ".5",
+            "-1",
+            "1e3",
+            "1,5",
+            "1234567890123456789",
+        ] {
             assert!(Amount::try_from(text.to_owned()).is_err(), "{text}");
         }
     }

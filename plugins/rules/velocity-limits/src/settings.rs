@@ -161,7 +161,10 @@ pub fn validate(settings: &Settings, problems: &mut Problems) {
         }
         for (at, per) in limit.per.iter().enumerate() {
             if limit.per[..at].contains(per) {
-                problems.note(&place(&format!("/per/{at}")), "It is there twice: remove one.");
+                problems.note(
+                    &place(&format!("/per/{at}")),
+                    "It is there twice: remove one.",
+                );
             }
         }
         if let LimitWindow::RollingSeconds(seconds) = limit.window
@@ -183,16 +186,18 @@ pub fn validate(settings: &Settings, problems: &mut Problems) {
         }
         match (&limit.transfers, &limit.amount) {
             (None, None) => {
-                problems.note(&place(""), "The limit limits nothing: add transfers or amount.");
+                problems.note(
+                    &place(""),
+                    "The limit limits nothing: add transfers or amount.",
+                );
             }
             (_, Some(_)) if limit.currency.is_none() => {
                 problems.note(&place("/amount"), "An amount has a currency: add it.");
             }
             _ => {}
         }
-        let same = |other: &Limit| {
-            other.counter() == limit.counter() && other.currency == limit.currency
-        };
+        let same =
+            |other: &Limit| other.counter() == limit.counter() && other.currency == limit.currency;
         if let Some(first) = settings.limits[..index].iter().position(same) {
             let message = format!("/limits/{first} is about the same: write them together.");
             problems.note(&place(""), message);

@@ -210,7 +210,12 @@ fn check_shows_the_counters_of_each_rule() {
         .edit_with(|text| {
             let begin = text.find("limits = [{ per = [\"payer\"]").unwrap();
             let end = begin + text[begin..].find("] }\n").unwrap();
-            format!("{}limits = [{}{}", &text[..begin], many.join(", "), &text[end..])
+            format!(
+                "{}limits = [{}{}",
+                &text[..begin],
+                many.join(", "),
+                &text[end..]
+            )
         })
         .unwrap();
     let said = scheme.rialto(&["check"]).unwrap();

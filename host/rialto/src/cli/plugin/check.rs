@@ -58,7 +58,10 @@ impl Check {
                     out::line(format_args!("the settings fit at {step}"))?;
                     let rules = release.steps.values().flatten();
                     for one in rules.flat_map(|rule| rule.counters_as_json()) {
-                        out::line(format_args!("they need the counter {}", words::counter(&one)))?;
+                        out::line(format_args!(
+                            "they need the counter {}",
+                            words::counter(&one)
+                        ))?;
                     }
                 }
                 Err(Unjudged::Unbound(problems)) => {

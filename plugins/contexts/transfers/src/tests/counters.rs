@@ -1,8 +1,6 @@
 //! Counters: what they say is what a list of all transfers says, whatever becomes of these.
 
-use super::fake::{
-    Fake, agreement, commitment, position, refusal, reminder, request,
-};
+use super::fake::{Fake, agreement, commitment, position, refusal, reminder, request};
 use crate::bindings::exports::rialto::host::retention_handler::{
     Archive, ArchivedBundle, ArchivedDocument,
 };
@@ -107,7 +105,10 @@ fn transfer_that_moves_no_money_gives_its_room_back() {
     pay(&mut world, "last", 1);
     assert_eq!(values(&world), [Some((2, 4_001))]);
     let counted = |id: &str| world.transfers[id].counted.len();
-    assert_eq!([counted("kept"), counted("expired"), counted("last")], [0, 0, 1]);
+    assert_eq!(
+        [counted("kept"), counted("expired"), counted("last")],
+        [0, 0, 1]
+    );
 }
 
 #[test]
@@ -195,7 +196,13 @@ fn retention_removes_counters_whose_windows_are_over() {
     pay(&mut world, "t", 1);
     let names: Vec<String> = kept().into_iter().map(|one| one.name).collect();
     assert_eq!(names, ["transfers", "counters"]);
-    let ids: Vec<String> = world.store.0.keys().filter(|(of, _)| of == "counters").map(|(_, id)| id.clone()).collect();
+    let ids: Vec<String> = world
+        .store
+        .0
+        .keys()
+        .filter(|(of, _)| of == "counters")
+        .map(|(_, id)| id.clone())
+        .collect();
     let [id] = ids.as_slice() else {
         panic!("{ids:?}");
     };
