@@ -16,6 +16,7 @@ pub mod bindings;
 pub mod cache;
 pub mod canaries;
 pub mod config;
+mod counting;
 mod deadline;
 pub mod denials;
 pub mod described;
