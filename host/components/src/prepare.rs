@@ -571,7 +571,6 @@ impl<'a> Binding<'a> {
         };
         let mut shapes = members.iter().map(|member| &member.shape);
         let question = shapes.find_map(|shape| steps::question(shape, &step.step));
-        let question = question.and_then(|asked| asked.function(CHECK_FUNCTION));
         let served = steps::served(&member.shape, &step.step, question);
         let served = served.and_then(|interface| {
             let export = member.export(&interface.name.to_string(), CHECK_FUNCTION)?;

@@ -24,6 +24,8 @@ use crate::values::{Json, TypeMismatch};
 pub const COUNTERS_OF_RULE_MAX: usize = 16;
 /// The most counters of one step.
 pub const COUNTERS_OF_STEP_MAX: usize = 64;
+/// The newest version of the contracts of steps that this host knows.
+pub(crate) const NEWEST: &str = "0.2.0";
 /// The member of an input with the values of counters.
 pub(crate) const COUNTS: &str = "counts";
 /// The member of such a value that says which counter it is of.
@@ -107,18 +109,37 @@ pub(crate) fn question<'s>(shape: &'s Shape, step: &str) -> Option<&'s Interface
 pub(crate) fn served<'s>(
     shape: &'s Shape,
     step: &str,
-    question: Option<&Function>,
+    question: Option<&Interface>,
 ) -> Option<&'s Interface> {
     let exports = shape.exports.iter().filter(|one| {
         one.name.is_rules() && one.name.interface == step && one.function(CHECK_FUNCTION).is_some()
     });
     exports.max_by_key(|one| {
-        let serves = one
-            .function(CHECK_FUNCTION)
-            .zip(question)
-            .is_none_or(|(answer, question)| Fit::of(answer, question) == Fit::Serves);
-        (serves, version(&one.name.version))
+        let functions = question.and_then(|question| {
+            Some((
+                one.function(CHECK_FUNCTION)?,
+                question.function(CHECK_FUNCTION)?,
+            ))
+        });
+        let serves =
+            functions.is_none_or(|(answer, question)| Fit::of(answer, question) == Fit::Serves);
+        let is_known = !is_of_the_future(&one.name.version, question);
+        (is_known && serves, version(&one.name.version))
     })
+}
+
+/// Whether a version of a step is one that neither the context that asks nor this host knows: what it means is not known.
+pub(crate) fn is_of_the_future(version_of_rule: &str, question: Option<&Interface>) -> bool {
+    let newest = question.map_or(NEWEST, |question| &*question.name.version);
+    series(version_of_rule) > series(newest)
+}
+
+/// The numbers of a version that its compatible successors share (Semantic Versioning 2.0.0).
+fn series(text: &str) -> Vec<u64> {
+    let mut numbers = version(text);
+    let shared = if numbers.first() == Some(&0) { 2 } else { 1 };
+    numbers.truncate(shared);
+    numbers
 }
 
 /// A version as numbers, in their order.
@@ -283,11 +304,54 @@ mod tests {
             ],
             ..Shape::default()
         };
-        let version = |question| served(&rule, "a-check", question).map(|one| &*one.name.version);
-        assert_eq!(version(Some(check(&asks("0.1.0", now)))), Some("0.9.0"));
-        assert_eq!(version(Some(check(&asks("0.1.0", both)))), Some("0.10.0"));
-        assert_eq!(version(None), Some("0.10.0"));
+        let by = |version: &str, members: &str| imports(members, version);
+        let served_by = |question: Option<&Interface>| {
+            let found = served(&rule, "a-check", question);
+            found.map(|one| one.name.version.clone()).unwrap()
+        };
+        assert_eq!(served_by(Some(&by("0.9.0", now))), "0.9.0");
+        assert_eq!(served_by(Some(&by("0.10.0", both))), "0.10.0");
+        // What was made later than the question is not taken, although it has its members.
+        assert_eq!(served_by(Some(&by("0.1.0", now))), "0.1.0");
+        assert_eq!(served_by(None), "0.1.0");
         assert!(served(&rule, "b-check", None).is_none());
+    }
+
+    #[test]
+    fn compatible_versions_are_not_of_the_future() {
+        let imports = asks("1.4.2", r#"(field "now" u64)"#).imports;
+        for (version, expected) in [
+            ("1.4.2", false),
+            ("1.9.0", false),
+            ("0.7.0", false),
+            ("2.0.0", true),
+        ] {
+            assert_eq!(
+                is_of_the_future(version, imports.first()),
+                expected,
+                "{version}"
+            );
+        }
+        for (version, expected) in [
+            ("0.1.0", false),
+            ("0.2.9", false),
+            ("0.3.0", true),
+            ("1.0.0", true),
+        ] {
+            assert_eq!(is_of_the_future(version, None), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn newest_version_is_that_of_the_contracts() {
+        let contracts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit");
+        let packages = std::fs::read_dir(contracts).unwrap().filter_map(|entry| {
+            let text = std::fs::read_to_string(entry.unwrap().path().join("rules.wit")).ok()?;
+            let line = text.lines().find(|line| line.starts_with("package "))?;
+            let (_, found) = line.trim_end_matches(';').split_once('@')?;
+            Some(version(found))
+        });
+        assert_eq!(packages.max(), Some(version(NEWEST)));
     }
 
     #[test]

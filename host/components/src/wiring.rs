@@ -12,7 +12,9 @@ use crate::names::{
 };
 pub use crate::problem::{Bound, Location, Part, Problem};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
-use crate::steps::{COUNTS, Fit, asks_counters, members, says_counters, served};
+use crate::steps::{
+    COUNTS, Fit, NEWEST, asks_counters, is_of_the_future, members, says_counters, served,
+};
 use crate::surfaces::{RULE_SURFACES, SECRETS, SURFACES};
 use crate::wasi::{self, Needs};
 
@@ -515,6 +517,7 @@ impl<'a> Wirer<'a> {
                     let counters = asks_counters(shape, &import.name.interface);
                     let asker = Asker {
                         component,
+                        question: import,
                         check,
                         counters,
                     };
@@ -565,9 +568,10 @@ impl<'a> Wirer<'a> {
             let help = "add it under [rules]".into();
             return self.problem("rule-unknown", location(), what, help);
         };
-        let check = asked_by.map(|asker| asker.check);
-        let export = served(shape, &bound.step, check);
-        let Some(answer) = export.and_then(|e| e.function(CHECK_FUNCTION)) else {
+        let question = asked_by.map(|asker| asker.question);
+        let export = served(shape, &bound.step, question);
+        let answer = export.and_then(|e| Some((&e.name.version, e.function(CHECK_FUNCTION)?)));
+        let Some((version, answer)) = answer else {
             return self.problem(
                 "rule-elsewhere",
                 location(),
@@ -575,6 +579,21 @@ impl<'a> Wirer<'a> {
                 format!("a rule for it exports rialto:rules/{}", bound.step),
             );
         };
+        if is_of_the_future(version, question) {
+            let known = match asked_by {
+                Some(Asker {
+                    component,
+                    question,
+                    ..
+                }) => {
+                    format!("`{}` asks by {}", component.name, question.name.version)
+                }
+                None => format!("this host knows {NEWEST}"),
+            };
+            let what = format!("`{rule}` is built for {version} of the contracts, and {known}");
+            let help = "build it against the contracts of this host: `rialto wit` writes them";
+            return self.problem("of-the-future", location(), what, help.into());
+        }
         let Some(asker) = asked_by else {
             return;
         };
@@ -664,6 +683,7 @@ impl<'a> Wirer<'a> {
 #[derive(Clone, Copy)]
 struct Asker<'a> {
     component: &'a ComponentSpec,
+    question: &'a Interface,
     check: &'a Function,
     /// How it asks for the step's counters, if it does.
     counters: Option<&'a Function>,
