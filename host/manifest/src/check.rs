@@ -1,6 +1,7 @@
 //! Checks beyond a document's shape. Checks that need the components' contents are where components are loaded.
 
 mod admission;
+mod changes;
 mod keys;
 mod operator;
 mod releases;

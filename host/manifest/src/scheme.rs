@@ -19,9 +19,11 @@ use crate::values::{
     Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Instant, Name, PublicKeyPem, Share,
 };
 
+mod changes;
 pub mod component;
 mod failures;
 
+pub use changes::{CHANGES_MAX, Interval, SettingChange};
 pub use component::{
     Context, ContextGrants, ContextLimits, Isolation, Rule, RuleGrants, RuleLimits, RuleSurface,
 };
@@ -302,6 +304,10 @@ pub struct Binding {
     /// The rule's settings at this step. The rule's own schema says which there are.
     #[serde(default)]
     pub settings: Map<String, Json>,
+    /// Single settings that have another value from an instant on, or until one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub changes: Vec<SettingChange>,
     /// The effect of the rule's failure: a word for all kinds of failure, or a table with a word for each kind.
     #[serde(default)]
     pub on_failure: OnFailure,

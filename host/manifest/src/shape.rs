@@ -74,6 +74,10 @@ impl<'a> Walk<'a> {
         let shape = self.chosen(self.resolve(schema), &node.value);
         self.shaped.spans.insert(path.to_owned(), node.span.clone());
         let expected = shape["type"].as_str().unwrap_or("");
+        if is_free(shape) && !matches!(node.value, Value::Unusable) {
+            self.spans_within(node, path.to_owned());
+            return free(node);
+        }
         match (&node.value, expected) {
             (Value::Table(members), "object") => self.table(node, members, shape, path),
             (Value::Array(nodes), "array") => {
@@ -390,6 +394,15 @@ pub fn nearest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&
         .filter(|(distance, name)| *distance <= (name.len().min(text.len()) / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// Whether a schema takes every value.
+fn is_free(shape: &Json) -> bool {
+    match shape {
+        Json::Bool(takes) => *takes,
+        Json::Object(keys) => keys.keys().all(|key| key == "description"),
+        _ => false,
+    }
 }
 
 /// A value that no schema describes, such as a component's settings.

@@ -17,6 +17,7 @@ mod origin;
 mod path;
 mod pem;
 mod period;
+mod pointer;
 mod share;
 mod size;
 
@@ -33,6 +34,7 @@ pub use origin::{BaseUrl, Origin, OriginPattern, UrlScheme};
 pub use path::{ComponentPath, FilePath};
 pub use pem::PublicKeyPem;
 pub use period::Period;
+pub use pointer::Pointer;
 pub use share::Share;
 pub use size::Size;
 
@@ -111,6 +113,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<Name>(),
     Format::of::<OriginPattern>(),
     Format::of::<Period>(),
+    Format::of::<Pointer>(),
     Format::of::<Share>(),
     Format::of::<PublicKeyPem>(),
     Format::of::<Size>(),

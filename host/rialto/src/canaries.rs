@@ -26,7 +26,7 @@ use rialto_components::rules::{Outcome, Receipt};
 use rialto_components::{CanaryTerms, Digest, Release};
 use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_manifest::ComponentKind;
-use rialto_manifest::scheme::{Scheme, SchemeDocument};
+use rialto_manifest::scheme::{Binding, Scheme, SchemeDocument};
 use rialto_signatures::secrets::MacKey;
 use rialto_store_sqlite::{HeldBack, Outcome as AuditOutcome, SqliteStore};
 use serde_json::Value;
@@ -310,7 +310,8 @@ impl HostCanaries {
         let state = self.state.lock();
         let mut problems = Vec::new();
         for (step, bindings) in &scheme.steps {
-            for binding in bindings {
+            let intervals = bindings.iter().flat_map(Binding::intervals);
+            for binding in intervals.map(|interval| interval.binding) {
                 let own = Some((&binding.rule, binding.settings_json()));
                 let canary = binding.canary.as_ref();
                 let canary = canary

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rialto_components::problem::{Location, Part, Problem};
+use rialto_components::problem::{Bound, Location, Part, Problem};
 use rialto_components::{Release, Role};
 use rialto_grpc::Calls;
 use rialto_manifest::diagnostics::{Code, Diagnostics, Problem as Shown};
+use rialto_manifest::scheme::SettingChange;
 use rialto_manifest::shape::nearest;
 use rialto_manifest::{Scheme, source::Source};
 
@@ -23,7 +24,15 @@ pub fn located(scheme: &Scheme, problems: &[Problem]) -> Diagnostics {
             help: problem.help.clone(),
         }
     });
-    Diagnostics::of(shown.collect())
+    // A rule whose settings change by date is asked for each of its times, and says the same of what stays.
+    let mut all: Vec<Shown> = Vec::new();
+    for one in shown {
+        let is_same = |other: &Shown| other.span == one.span && other.message == one.message;
+        if !all.iter().any(is_same) {
+            all.push(one);
+        }
+    }
+    Diagnostics::of(all)
 }
 
 /// The step that was probably meant instead of an unknown one.
@@ -102,12 +111,13 @@ fn path(scheme: &Scheme, location: &Location) -> String {
         Location::Settings(name, pointer) => component(name) + "/settings" + &keys(pointer),
         Location::Key(_, signer, key) => Scheme::key_path(*signer, *key),
         Location::Bound(bound, part) => {
-            let binding = format!("steps/{}/{}", bound.step, bound.number);
+            let (nth, changes) = written(scheme, bound);
+            let binding = format!("steps/{}/{nth}", bound.step);
             match part {
                 Part::Step => binding,
                 Part::Rule => binding + "/rule",
                 Part::FailureCode => binding + "/failure-code",
-                Part::Settings(pointer) => binding + "/settings" + &keys(pointer),
+                Part::Settings(pointer) => binding + &setting(&changes, pointer),
                 Part::Shadow => binding + "/shadow/rule",
                 Part::Canary => binding + "/canary/rule",
                 Part::CanarySettings(pointer) => binding + "/canary/settings" + &keys(pointer),
@@ -115,6 +125,32 @@ fn path(scheme: &Scheme, location: &Location) -> String {
             }
         }
     }
+}
+
+/// The index of the binding in the document that a bound rule is of, and the changes that it has in this time.
+fn written(scheme: &Scheme, bound: &Bound) -> (usize, Vec<(usize, SettingChange)>) {
+    let bindings = scheme.steps.get(&*bound.step).into_iter().flatten();
+    let intervals = bindings.enumerate().flat_map(|(nth, binding)| {
+        let intervals = binding.intervals().into_iter();
+        intervals.map(move |interval| {
+            let changes = interval.changes.into_iter();
+            let changes = changes.map(|at| (at, binding.changes[at].clone()));
+            (nth, changes.collect())
+        })
+    });
+    let mut intervals = intervals.skip(bound.number);
+    intervals.next().unwrap_or((bound.number, Vec::new()))
+}
+
+/// The path of a setting in its binding: the change that gives its value, or the settings.
+fn setting(changes: &[(usize, SettingChange)], pointer: &str) -> String {
+    let mut changes = changes.iter();
+    let change = changes.find(|(_, change)| change.setting.is_around(pointer));
+    let inside = change.and_then(|(at, change)| {
+        let rest = pointer.strip_prefix(change.setting.as_str())?;
+        Some(format!("/changes/{at}/value{}", keys(rest)))
+    });
+    inside.unwrap_or_else(|| format!("/settings{}", keys(pointer)))
 }
 
 /// The keys of a JSON pointer, each behind a slash.

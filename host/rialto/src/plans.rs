@@ -9,7 +9,7 @@ mod officers;
 mod tests;
 
 use rialto_components::Digest;
-use rialto_manifest::scheme::{Scheme, SchemeDocument};
+use rialto_manifest::scheme::{Binding, Scheme, SchemeDocument};
 use serde::{Deserialize, Serialize};
 
 use crate::backtest::report::{self, FuelOf, Report};
@@ -184,13 +184,14 @@ impl Backtested {
             ));
         }
         let rules = scheme.steps.values().flatten();
+        let rules = rules.flat_map(Binding::intervals).map(|one| one.binding);
         let mut later = rules.filter(|one| {
             one.effective_from
                 .is_some_and(|from| from.millis() > self.as_of)
         });
         match later.next() {
             Some(one) => Err(format!(
-                "it judges by the rules of {}, and the rule {} begins later: run it with --as-of",
+                "it judges by the rules of {}, and the rule {} begins later, or its settings change: run it with --as-of",
                 words::instant(self.as_of),
                 one.rule
             )),

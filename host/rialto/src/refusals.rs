@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::kit::told::told;
 
 /// A refusal that can come.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PossibleRefusal {
     /// The step.
@@ -38,14 +38,18 @@ pub fn possible(release: &Release, scheme: &Scheme) -> Vec<PossibleRefusal> {
             for (code, is_failure) in codes.chain([(&*bound.failure_code, true)]) {
                 let mut errors = scheme.errors.iter();
                 let known = errors.find(|error| error.code.as_str() == code);
-                all.push(PossibleRefusal {
+                let refusal = PossibleRefusal {
                     step: step.to_string(),
                     rule: bound.identity.name.to_string(),
                     code: code.to_owned(),
                     description: known.map(|e| e.description.to_string()).unwrap_or_default(),
                     is_failure,
                     told: told(step),
-                });
+                };
+                // A rule that is there with several dates has its codes once.
+                if !all.contains(&refusal) {
+                    all.push(refusal);
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use rialto_components::{
     Isolation, Limits, QuarantineTerms, ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
 use rialto_manifest::operator::Surface;
-use rialto_manifest::scheme::{self, FailureWord, OnFailure, Scheme, SchemeDocument};
+use rialto_manifest::scheme::{self, Binding, FailureWord, OnFailure, Scheme, SchemeDocument};
 use rialto_manifest::{ComponentKind, Diagnostics};
 
 /// Why a stored scheme cannot become a release.
@@ -62,7 +62,9 @@ pub fn release(
         components.extend(component);
     }
     let steps = scheme.steps.iter().flat_map(|(step, bindings)| {
-        bindings.iter().map(|binding| StepSpec {
+        let intervals = bindings.iter().flat_map(Binding::intervals);
+        let intervals = intervals.map(|interval| interval.binding);
+        intervals.map(|binding| StepSpec {
             step: step.shared(),
             rule: binding.rule.shared(),
             settings: binding.settings_json().into(),

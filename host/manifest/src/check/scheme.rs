@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use super::{list, unknown};
+use super::{changes, list, unknown};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::document::Document;
 use crate::operator::Surface;
@@ -153,6 +153,7 @@ impl Check<'_> {
             );
         }
         self.quarantine(step, n, binding);
+        changes::check(self.document, self.problems, (step, n), binding);
         let shadow = binding.shadow.as_ref();
         let named = [
             ("rule", Some(&binding.rule)),

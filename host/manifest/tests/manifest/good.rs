@@ -90,6 +90,16 @@ fn every_key_reaches_the_host() {
         (3, 600_000)
     );
     assert_eq!(bindings[0].quarantine, None);
+    let intervals = bindings[1].intervals();
+    let settings = intervals.iter().map(|one| one.binding.settings_json());
+    assert_eq!(
+        settings.collect::<Vec<_>>(),
+        [
+            r#"{"limits":[]}"#,
+            r#"{"limits":[{"currency":"USD","maximum":"200"}]}"#,
+            r#"{"limits":[],"since":"2030-07-01T00:00:00Z"}"#
+        ]
+    );
     let paths: Vec<_> = manifest.component_paths().collect();
     assert_eq!(
         paths,

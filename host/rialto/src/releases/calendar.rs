@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use rialto_manifest::scheme::{Binding, Scheme};
-use rialto_manifest::values::Instant;
+use rialto_manifest::values::{Instant, Pointer};
+use serde_json::Value as Json;
 
 use crate::words;
 
@@ -20,12 +21,40 @@ pub fn ahead(scheme: &Scheme, now: u64) -> Vec<String> {
             all.extend(
                 later.map(|(at, what)| (at, format!("rule {} {what} at {step}", binding.rule))),
             );
+            let settings = of_settings(step.as_str(), binding);
+            all.extend(settings.into_iter().filter(|(at, _)| at.millis() > now));
         }
     }
     all.sort();
     let told = all.into_iter();
     told.map(|(at, what)| format!("{}: {what}", words::instant(at.millis())))
         .collect()
+}
+
+/// When single settings of a rule get other values, each in words.
+fn of_settings(step: &str, binding: &Binding) -> Vec<(Instant, String)> {
+    let intervals = binding.intervals();
+    let mut all = Vec::new();
+    for pair in intervals.windows(2) {
+        let [before, after] = pair else { continue };
+        let Some(at) = after.binding.effective_from else {
+            continue;
+        };
+        let involved = before.changes.iter().chain(&after.changes);
+        let pointers: BTreeSet<&Pointer> = involved
+            .map(|nth| &binding.changes[*nth].setting)
+            .collect();
+        let settings = [before, after].map(|one| Json::Object(one.binding.settings.clone()));
+        for pointer in pointers {
+            let [was, is] = [0, 1].map(|nth| settings[nth].pointer(pointer.as_str()));
+            if was != is {
+                let whose = format!("rule {} at {step}: {pointer}", binding.rule);
+                let how = is.map_or_else(|| "is left out".to_owned(), |is| format!("becomes {is}"));
+                all.push((at, format!("{whose} {how}")));
+            }
+        }
+    }
+    all
 }
 
 /// What cannot be about the dates of a scheme that becomes current now, in place of `before`.
@@ -65,19 +94,35 @@ pub fn problems(before: Option<&Scheme>, after: &Scheme, now: u64) -> Vec<String
 
 /// Dates that have passed, unless they were there before.
 fn past(problems: &mut Vec<String>, whose: &str, binding: &Binding, known: &[Binding], now: u64) {
-    let begins: fn(&Binding) -> Option<Instant> = |one| one.effective_from;
-    let ends: fn(&Binding) -> Option<Instant> = |one| one.effective_until;
-    for (name, of) in [("effective-from", begins), ("effective-until", ends)] {
-        let Some(at) = of(binding).filter(|at| at.millis() <= now) else {
-            continue;
-        };
-        let mut known = known.iter();
-        if !known.any(|one| one.rule == binding.rule && of(one) == Some(at)) {
+    let of_rule = known.iter().filter(|one| one.rule == binding.rule);
+    let known: BTreeSet<(&str, Instant)> = of_rule
+        .flat_map(Binding::intervals)
+        .flat_map(|one| dates(one.binding.effective_from, one.binding.effective_until))
+        .collect();
+    let own = dates(binding.effective_from, binding.effective_until);
+    let own = own.map(|date| (String::new(), date));
+    let changes = binding.changes.iter().flat_map(|change| {
+        let whose = format!(": the change of {}", change.setting);
+        let dates = dates(change.effective_from, change.effective_until);
+        dates.map(move |date| (whose.clone(), date))
+    });
+    for (of, (name, at)) in own.chain(changes) {
+        if at.millis() <= now && !known.contains(&(name, at)) {
             problems.push(format!(
-                "{whose} has {name} = \"{at}\", which has passed: name a later instant, or leave it out"
+                "{whose}{of} has {name} = \"{at}\", which has passed: name a later instant, or leave it out"
             ));
         }
     }
+}
+
+/// The dates that are there, by their keys.
+fn dates(
+    from: Option<Instant>,
+    until: Option<Instant>,
+) -> impl Iterator<Item = (&'static str, Instant)> {
+    let from = from.map(|at| ("effective-from", at));
+    let until = until.map(|at| ("effective-until", at));
+    from.into_iter().chain(until)
 }
 
 /// The first instant from now on at which a step that has rules is guarded by none.
@@ -138,6 +183,44 @@ mod tests {
             new.iter().all(|one| one.contains("has passed")) && new.len() == 2,
             "{new:?}"
         );
+    }
+
+    const CHANGED: &str = r#"{ rule = "a", settings = { n = 1 }, changes = [{ setting = "/n", value = 2, effective-from = "2030-01-01T00:00:00Z", effective-until = "2031-01-01T00:00:00Z" }, { setting = "/more", value = ["x"], effective-from = "2031-01-01T00:00:00Z" }] }"#;
+
+    #[test]
+    fn changes_of_settings_are_in_the_calendar() {
+        let scheme = scheme(CHANGED);
+        let now = at("2029-01-01T00:00:00Z");
+        // No instant of it is unguarded, and none asks the rule twice.
+        assert_eq!(problems(Some(&scheme), &scheme, now), Vec::<String>::new());
+        assert_eq!(
+            ahead(&scheme, now),
+            [
+                "2030-01-01 00:00:00.000Z: rule a at check: /n becomes 2",
+                "2031-01-01 00:00:00.000Z: rule a at check: /more becomes [\"x\"]",
+                "2031-01-01 00:00:00.000Z: rule a at check: /n becomes 1"
+            ]
+        );
+        assert_eq!(ahead(&scheme, at("2030-06-01T00:00:00Z")).len(), 2);
+    }
+
+    #[test]
+    fn new_changes_have_later_dates() {
+        let later = at("2030-06-01T00:00:00Z");
+        let changed = scheme(CHANGED);
+        assert_eq!(
+            problems(Some(&changed), &changed, later),
+            Vec::<String>::new()
+        );
+        let plain = scheme(r#"{ rule = "a", settings = { n = 1 } }"#);
+        let [problem] = &problems(Some(&plain), &changed, later)[..] else {
+            panic!("one problem");
+        };
+        assert!(
+            problem.starts_with("steps.check: rule a: the change of /n has effective-from = \"2030-01-01T00:00:00Z\", which has passed"),
+            "{problem}"
+        );
+        assert!(problems(None, &changed, later).is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use rialto_components::release::BoundRule;
 use rialto_components::{Digest, Effective, Failing, Release, ReleaseSpec};
 use rialto_manifest::ComponentKind;
-use rialto_manifest::scheme::{Scheme, SchemeDocument};
+use rialto_manifest::scheme::{Binding, Scheme, SchemeDocument};
 use rialto_store_sqlite::StoredActivation;
 
 use super::{Refused, Releases, unfit};
@@ -157,7 +157,8 @@ fn differing(
     let mut steps = scheme.steps.iter();
     let (_, bindings) = steps.find(|(name, _)| name.as_str() == step)?;
     let of_rule = bindings.iter().filter(|one| one.rule.as_str() == rule);
-    let mut settings = of_rule.map(|one| one.settings_json());
+    let intervals = of_rule.flat_map(Binding::intervals);
+    let mut settings = intervals.map(|one| one.binding.settings_json());
     settings.find(|settings| (digest, Digest::of(settings.as_bytes())) != now)
 }
 

@@ -265,7 +265,15 @@ fn bound(rule: &BoundRule) -> String {
         let terms = one.terms;
         format!("; in quarantine after {} failures in a row", terms.failures)
     });
-    format!("{}; if it fails: {failing}{quarantine}", rule.identity.name)
+    let dates = [("from", rule.effective.from), ("until", rule.effective.until)];
+    let dates = dates.map(|(word, at)| {
+        at.map_or_else(String::new, |at| format!(" {word} {}", super::instant(at)))
+    });
+    let dates = dates.concat();
+    format!(
+        "{}{dates}; if it fails: {failing}{quarantine}",
+        rule.identity.name
+    )
 }
 
 /// The listeners, and the scheme's facts.

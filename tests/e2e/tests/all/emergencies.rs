@@ -224,6 +224,92 @@ async fn rule_takes_over_at_its_instant() {
     assert!(receipts.contains("\"allow\""), "{receipts}");
 }
 
+/// The rule at quotes, with its settings and changes of them behind it.
+fn with_changes(world: &World, changes: &str) -> TestScheme {
+    let twin = world.scheme.twin().unwrap();
+    let old = "[[steps.quote-request-check]]\nrule = \"amount-limits\"\n";
+    let new = format!("{old}changes = [{changes}]\n");
+    twin.edit(old, &new).unwrap();
+    twin
+}
+
+#[tokio::test]
+async fn setting_changes_at_its_instant() {
+    let world = world("").await;
+    let written = from_now(15);
+    let change =
+        format!(r#"{{ setting = "/limits/0/maximum", value = "60", effective-from = "{written}" }}"#);
+    let twin = with_changes(&world, &change);
+    let folder = twin.path().to_str().unwrap();
+    let planned = by(&world, "hal", &["release", "plan", folder])
+        .success()
+        .unwrap();
+    let words = "rule amount-limits at quote-request-check: /limits/0/maximum becomes \"60\"";
+    assert!(planned.contains(words), "{planned}");
+    by(&world, "hal", &["release", "apply", folder])
+        .success()
+        .unwrap();
+    let first = world.pay("70", "USD").await;
+    committed(&first).unwrap();
+    until("the other limit is in force", SOON, async || {
+        let outcome = world.pay("70", "USD").await;
+        let refused = refused(&outcome, Step::Quote, "4200");
+        Ok(refused.map_err(|error| error.to_string()))
+    })
+    .await
+    .unwrap();
+    committed(&world.pay("50", "USD").await).unwrap();
+    // Each receipt was judged by the settings of its time, and says so when it is asked again.
+    let again = ["receipts", &first.transfer_id, "--again"];
+    let told = by(&world, "hal", &again).success().unwrap();
+    assert!(
+        told.contains("the same") && !told.contains("DIFFERENT"),
+        "{told}"
+    );
+    let shown = by(&world, "hal", &["release", "show", "--as-of", &written])
+        .success()
+        .unwrap();
+    assert!(
+        shown.contains("quote-request-check: amount-limits\n") && !shown.contains("ahead "),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn changes_of_settings_that_cannot_be_are_refused() {
+    let world = world("").await;
+    for (changes, words) in [
+        (
+            r#"{ setting = "/limits/0/maximum", value = "60", effective-from = "2020-01-01T00:00:00Z" }"#,
+            "the change of /limits/0/maximum has effective-from = \"2020-01-01T00:00:00Z\", which has passed",
+        ),
+        (
+            r#"{ setting = "/limits/0/maximum", value = "60", effective-from = "2999-01-01T00:00:00Z" }, { setting = "/limits/0/maximum", value = "50", effective-from = "2999-02-01T00:00:00Z" }"#,
+            "`/limits/0/maximum` would have two values at a time",
+        ),
+        (
+            r#"{ setting = "/limits/0/maximum", value = "60", effective-from = "2999-01-01T00:00:00Z", effective-until = "2998-01-01T00:00:00Z" }"#,
+            "before it begins at 2999",
+        ),
+        (
+            r#"{ setting = "/limits/7/maximum", value = "60", effective-from = "2999-01-01T00:00:00Z" }"#,
+            "`/limits/7/maximum` leads nowhere",
+        ),
+        // The rule refuses it long before it would be in force.
+        (
+            r#"{ setting = "/limits/0/maximum", value = "much", effective-from = "2999-01-01T00:00:00Z" }"#,
+            "much",
+        ),
+    ] {
+        let twin = with_changes(&world, changes);
+        let folder = twin.path().to_str().unwrap();
+        for verb in ["plan", "apply"] {
+            is_refused(&by(&world, "hal", &["release", verb, folder]), words);
+        }
+    }
+    committed(&world.pay("70", "USD").await).unwrap();
+}
+
 #[tokio::test]
 async fn dates_that_cannot_be_are_refused() {
     let world = world("").await;
