@@ -34,6 +34,7 @@ pub mod judges;
 pub mod last_good;
 pub mod link;
 pub mod names;
+pub mod next_release;
 mod prepare;
 pub mod problem;
 pub mod quarantine;

@@ -30,6 +30,7 @@ use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
+use crate::next_release::{InForce, Next, NextRelease};
 use crate::quarantine::Quarantines;
 use crate::release::{Member, Release};
 use crate::surfaces::auditing;
@@ -88,6 +89,7 @@ pub struct Runtime {
     pub(crate) canaries: Arc<dyn Canaries>,
     pub(crate) quarantines: Arc<Quarantines>,
     current: ArcSwapOption<Release>,
+    next: NextRelease,
     pub(crate) earlier: Arc<EarlierReleases>,
     ticking: Arc<AtomicBool>,
     stopping: Arc<AtomicBool>,
@@ -117,6 +119,7 @@ impl Runtime {
             canaries: Arc::new(NoCanaries),
             quarantines: Arc::default(),
             current: ArcSwapOption::empty(),
+            next: NextRelease::default(),
             earlier: Arc::default(),
             ticking,
             stopping: Arc::default(),
@@ -217,6 +220,43 @@ impl Runtime {
         self.current.store(Some(release));
     }
 
+    /// Say which release comes into force next, in the place of an earlier expectation. Turns from its instant on run on it
+    /// alone: if it is not ready, they are refused.
+    pub fn expect(&self, next: Option<Next>) {
+        self.next.set(next);
+    }
+
+    /// The release of a turn: the one that is in force at its instant.
+    ///
+    /// # Errors
+    /// When there is none, or it is not ready.
+    fn in_force(&self, component: &Name, turn: Turn) -> Result<(Arc<Release>, Turn), Box<Handled>> {
+        match self.next.at(turn.now()) {
+            InForce::Current => {}
+            InForce::Before(release) => return Ok((release, turn)),
+            InForce::Next(number) => {
+                if self.current().is_none_or(|current| current.number != number) {
+                    self.next.begins(|release| self.make_current(release));
+                }
+            }
+            InForce::NotReady(from) => {
+                let reason = format!("the release that is in force since {} is not ready", from.0);
+                return Err(Box::new(Handled {
+                    turn: Some(turn),
+                    outcome: Err(Failure::NotReady(reason)),
+                }));
+            }
+        }
+        match self.current() {
+            Some(release) => Ok((release, turn)),
+            None => Err(Box::new(failed(
+                Some(turn),
+                component,
+                "no release is current".into(),
+            ))),
+        }
+    }
+
     /// The releases that stay ready to judge what was agreed under their rules.
     #[must_use]
     pub fn earlier(&self) -> &EarlierReleases {
@@ -281,9 +321,9 @@ impl Runtime {
         turn: Turn,
         run: impl FnOnce(&Arc<Release>, Turn) -> Handled,
     ) -> Handled {
-        match self.current() {
-            Some(release) => run(&release, turn),
-            None => failed(Some(turn), component, "no release is current".into()),
+        match self.in_force(component, turn) {
+            Ok((release, turn)) => run(&release, turn),
+            Err(refused) => *refused,
         }
     }
 
@@ -292,10 +332,11 @@ impl Runtime {
         component: &Name,
         (request, is_audited, credential): (&Request, bool, Option<&str>),
         judged_by: Option<u64>,
-        mut turn: Turn,
+        turn: Turn,
     ) -> Handled {
-        let Some(release) = self.current() else {
-            return failed(Some(turn), component, "no release is current".into());
+        let (release, mut turn) = match self.in_force(component, turn) {
+            Ok(found) => found,
+            Err(refused) => return *refused,
         };
         if judged_by.is_some_and(|number| number != release.number) {
             turn.set_release(release.number);
@@ -323,8 +364,9 @@ impl Runtime {
 
     fn delivery(&self, delivery: &Delivery, turn: Turn) -> Handled {
         let component = &delivery.component;
-        let Some(release) = self.current() else {
-            return failed(Some(turn), component, "no release is current".into());
+        let (release, turn) = match self.in_force(component, turn) {
+            Ok(found) => found,
+            Err(refused) => return *refused,
         };
         let function = (&*delivery.interface, &*delivery.function);
         match (

@@ -559,6 +559,7 @@ impl Service {
                     Failure::Contention(_)
                     | Failure::Refused
                     | Failure::Away(_)
+                    | Failure::NotReady(_)
                     | Failure::Shutdown
                     | Failure::Expired,
                 ),

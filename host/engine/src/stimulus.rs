@@ -226,6 +226,9 @@ pub enum Failure {
     /// A service outside the host that it needs does not answer now. The handler is not to blame.
     #[error("a service outside the host does not answer: {0}")]
     Away(String),
+    /// What must handle it at its instant is not ready. The handler is not to blame.
+    #[error("{0}")]
+    NotReady(String),
     /// It had too many conflicts with other turns.
     #[error("the turn was interrupted by others {0} times")]
     Contention(u32),

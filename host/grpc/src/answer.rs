@@ -57,7 +57,11 @@ pub fn unasked() -> Status {
 /// The status of a failed turn.
 pub fn failed(failure: &Failure) -> Status {
     match failure {
-        Failure::Contention(_) | Failure::Refused | Failure::Shutdown | Failure::Away(_) => busy(),
+        Failure::Contention(_)
+        | Failure::Refused
+        | Failure::Shutdown
+        | Failure::Away(_)
+        | Failure::NotReady(_) => busy(),
         Failure::Expired => Status::deadline_exceeded("the time is over; nothing was done"),
         Failure::Store(_) => Status::unknown(
             "the host could not make sure that the call is kept; it may or may not have taken effect: \

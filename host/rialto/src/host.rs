@@ -56,6 +56,7 @@ use crate::personal_data::HostPeople;
 use crate::quarantines::QuarantineCollector;
 use crate::receipt_log::HostReceiptLog;
 use crate::releases::Releases;
+use crate::scheduling;
 use crate::shadow::Shadows;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
@@ -361,6 +362,7 @@ impl Host {
             idle,
             stop.subscribe(),
         ));
+        handle.spawn(scheduling::follow(shared.clone(), stop.subscribe()));
         disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
             .context("looking at the free disk space")?;
         let checkpoints = checkpoints::start(start, &shared.store, &clock, audit_key, signed)?;

@@ -58,6 +58,7 @@ pub mod refusals;
 pub mod releases;
 pub mod replay;
 pub mod revocations;
+mod scheduling;
 pub mod shadow;
 mod shares;
 pub mod sign_in;

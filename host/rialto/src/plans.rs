@@ -10,9 +10,11 @@ mod tests;
 
 use rialto_components::Digest;
 use rialto_manifest::scheme::{Binding, Scheme, SchemeDocument};
+use rialto_manifest::values::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::backtest::report::{self, FuelOf, Report};
+use crate::releases::Dates;
 use crate::words;
 
 pub use officers::{NotSigned, Officers, PASSKEY};
@@ -51,6 +53,12 @@ pub struct Plan {
     /// When its rules begin and end, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calendar: Vec<String>,
+    /// The instant at which it comes into force; when it is applied without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_from: Option<Instant>,
+    /// The instant at which the release before is in force again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_until: Option<Instant>,
     /// What a backtest says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backtest: Option<Backtested>,
@@ -68,6 +76,17 @@ pub struct PlannedFrom {
     /// How many activations had ended by then: after another one, the plan is of no use, even if this release is current
     /// again.
     pub activations: u64,
+}
+
+impl Plan {
+    /// When what it has is in force.
+    #[must_use]
+    pub fn dates(&self) -> Dates {
+        Dates {
+            effective_from: self.effective_from,
+            effective_until: self.effective_until,
+        }
+    }
 }
 
 /// The most entries of fuel that a plan has.

@@ -9,6 +9,9 @@
 //! | activating | all steps of its components are done | current; the mark is removed |
 //! | activating | a step fails | refused (it keeps its number); the release before stays current |
 //! | activating | the host ends | activating: the next start finds the mark and activates it again |
+//! | (proposed) | it fits, and comes into force at an instant | scheduled, stored |
+//! | scheduled | its instant is near | activating |
+//! | scheduled | somebody withdraws it, or makes an earlier release current | withdrawn |
 //! | current | another release becomes current | kept |
 //! | kept | a rollback | activating |
 //!
@@ -37,6 +40,7 @@ mod earlier;
 mod last_good;
 mod planned;
 mod refused;
+mod scheduled;
 mod views;
 
 use std::collections::HashMap;
@@ -75,7 +79,9 @@ pub use changes::with_rule;
 pub use planned::{ShownPlan, ShownSignature};
 pub use refused::Refused;
 use refused::unfit;
-pub use views::{Activation, Applied, Difference, ShownRelease, Summary};
+use scheduled::Ahead;
+pub use scheduled::Dates;
+pub use views::{Activation, Applied, Difference, Scheduled, ShownRelease, Summary, Withdrawn};
 
 /// The APIs of each listener; replaced with each release.
 pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
@@ -89,6 +95,8 @@ pub struct ChangeRequest<'a> {
     pub note: &'a str,
     /// The release that must be current for it, if they named one.
     pub expected: Option<u64>,
+    /// When it is in force, if not at once and for good.
+    pub dates: Dates,
 }
 
 /// The releases of a host.
@@ -105,6 +113,8 @@ pub struct Releases {
     clock: Arc<dyn Clock>,
     /// The current release's document. Its lock is held while a release is made current.
     current: Mutex<Option<(u64, SchemeDocument)>>,
+    /// The releases that come into force later.
+    ahead: Ahead,
     /// The release that was loaded last, because its rules are often asked many times.
     loaded: Mutex<Option<Arc<Release>>>,
 }
@@ -135,6 +145,7 @@ impl Releases {
             calls: watch::Sender::default(),
             clock,
             current: Mutex::new(None),
+            ahead: Ahead::default(),
             loaded: Mutex::new(None),
         })
     }
@@ -180,12 +191,20 @@ impl Releases {
             .store
             .activations()
             .context("reading the activations")?;
+        let scheduled = self
+            .store
+            .scheduled_releases()
+            .context("reading the scheduled releases")?;
         let of = |number: u64| {
             let these = activations.iter().filter(|a| a.release == number);
             these.map(Activation::from).collect()
         };
         let summaries = stored.into_iter().map(|r| Summary {
             activations: of(r.number),
+            scheduled: scheduled
+                .iter()
+                .find(|one| one.release == r.number)
+                .map(Scheduled::from),
             current: r.number == current,
             was_current: were_current.contains(&r.number),
             number: r.number,

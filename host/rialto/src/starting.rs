@@ -13,7 +13,8 @@ use rialto_telemetry::LogTap;
 
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
-use crate::releases::{Applied, ChangeRequest, Refused};
+use crate::releases::{Applied, ChangeRequest, Dates, Refused};
+use crate::scheduling;
 use crate::tls;
 
 /// The version, for the log lines of start and stop.
@@ -150,6 +151,8 @@ impl<'a> Start<'a> {
                 }
             }
         }
+        let brought = shared.releases.bring_due(&shared.engine);
+        scheduling::audit(shared, &brought);
         self.warn_of_sandbox(shared);
         Ok(())
     }
@@ -221,6 +224,7 @@ fn apply(shared: &Shared, manifest: &Manifest) -> anyhow::Result<()> {
         who: &who,
         note,
         expected: None,
+        dates: Dates::default(),
     };
     let outcome = |applied: &Result<Applied, Refused>| match applied {
         Ok(applied) => Outcome::Done(applied.told()),

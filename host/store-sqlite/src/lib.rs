@@ -33,6 +33,7 @@ mod rows;
 mod slices;
 mod snapshot;
 mod store;
+mod scheduled;
 mod suspensions;
 
 use std::fs::File;
@@ -66,6 +67,7 @@ pub use passkeys::{Act, Passkey};
 pub use personal_data::PeopleKeys;
 pub use plans::{PlanSignature, StoredPlan};
 pub use receipts::ReceiptReader;
+pub use scheduled::ScheduledRelease;
 pub use snapshot::{Order, Snapshot, SnapshotError};
 pub use suspensions::StoredSuspension;
 

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 15] = [
+const VERSIONS: [(i64, &str, &str); 16] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -61,6 +61,11 @@ const VERSIONS: [(i64, &str, &str); 15] = [
         include_str!("../migrations/0014_personal_data.sql"),
     ),
     (15, "plans", include_str!("../migrations/0015_plans.sql")),
+    (
+        16,
+        "scheduled releases",
+        include_str!("../migrations/0016_scheduled_releases.sql"),
+    ),
 ];
 
 const _: () = {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use rialto_components::Digest;
 
-use super::release::{print_applied, proposal};
+use super::release::{When, print_applied, proposal};
 use super::{At, load};
 use crate::ops::{Change, NewPlan};
 use crate::out;
@@ -96,8 +96,8 @@ impl Plan {
             } => {
                 let digest = digest_of(&plan)?;
                 let change = Change {
-                    expected: None,
                     note,
+                    ..Change::default()
                 };
                 let path = format!("/plans/{digest}/approve");
                 let approved: ShownPlan = at.client()?.post(&path, &change)?;
@@ -122,6 +122,8 @@ pub(super) struct Making {
     pub backtest: Option<PathBuf>,
     /// Why.
     pub note: String,
+    /// When it is in force.
+    pub dates: When,
 }
 
 impl Making {
@@ -139,6 +141,8 @@ impl Making {
             note: self.note,
             expected: None,
             backtest: backtest.transpose()?,
+            effective_from: self.dates.effective_from,
+            effective_until: self.dates.effective_until,
         };
         let client = match &self.scheme {
             None => at.client()?,

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use rialto_manifest::Manifest;
+use rialto_manifest::values::Instant;
 
 use super::backtest::Backtest;
 use super::{At, instants, load, plan};
 use crate::client::Client;
 use crate::ops::{Change, Proposal};
 use crate::out::{self, Unwritten};
-use crate::releases::{Applied, Difference, ShownRelease, Summary};
+use crate::releases::{Applied, Difference, ShownRelease, Summary, Withdrawn};
 use crate::words;
 
 /// The exit code of a change that is stored and waits for the approval of a second person.
@@ -35,6 +36,8 @@ pub(super) enum Release {
         /// Why, for those who sign.
         #[arg(long, default_value = "", requires = "out")]
         note: String,
+        #[command(flatten)]
+        dates: When,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -60,6 +63,8 @@ pub(super) enum Release {
         /// Do it only if the release with this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
+        #[command(flatten)]
+        dates: When,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -76,6 +81,8 @@ pub(super) enum Release {
         /// Do it only if the release with this number is current
         #[arg(long, value_name = "NUMBER")]
         expect: Option<u64>,
+        #[command(flatten)]
+        dates: When,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -111,7 +118,7 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// List all releases with their activations: * is current, ? waits for approval, x was refused at its activation
+    /// List all releases with their activations: * is current, > comes into force later, ? waits for approval, x never became current
     List {
         /// Print JSON.
         #[arg(long)]
@@ -119,7 +126,20 @@ pub(super) enum Release {
         #[command(flatten)]
         at: At,
     },
-    /// Make an earlier release current again
+    /// Withdraw a release that comes into force later
+    Withdraw {
+        /// The release's number.
+        number: u64,
+        /// Why, for the audit log.
+        #[arg(long, default_value = "")]
+        note: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Make an earlier release current again, and withdraw one that comes into force later
     Rollback {
         /// The release's number.
         number: u64,
@@ -137,6 +157,17 @@ pub(super) enum Release {
     },
 }
 
+/// When a release is in force.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(super) struct When {
+    /// The instant from which on it is in force, such as 2026-12-01T00:00:00Z; at once without it
+    #[arg(long, value_name = "TIME")]
+    pub effective_from: Option<Instant>,
+    /// The instant from which on the release before is in force again
+    #[arg(long, value_name = "TIME", requires = "effective_from")]
+    pub effective_until: Option<Instant>,
+}
+
 impl Release {
     pub fn run(self) -> anyhow::Result<u8> {
         match self {
@@ -147,6 +178,7 @@ impl Release {
                 out,
                 backtest,
                 note,
+                dates,
                 json,
                 at,
             } => match (out, scheme) {
@@ -156,10 +188,11 @@ impl Release {
                         release,
                         backtest,
                         note,
+                        dates,
                     };
                     of.write(&out, json, at)
                 }
-                (None, Some(scheme)) => planned(&scheme, json, at),
+                (None, Some(scheme)) => planned(&scheme, dates, json, at),
                 (None, None) => bail!("name the folder with the new scheme"),
             },
             Self::Apply {
@@ -168,13 +201,18 @@ impl Release {
                 signatures,
                 note,
                 expect,
+                dates,
                 json,
                 at,
             } => {
                 if let Some(plan) = plan {
+                    if dates.effective_from.is_some() {
+                        bail!("a plan has its dates: make it with --effective-from");
+                    }
                     let change = Change {
                         expected: expect,
                         note,
+                        ..Change::default()
                     };
                     return plan::apply(&plan, &signatures, &change, json, &at);
                 }
@@ -185,6 +223,8 @@ impl Release {
                 let client = at.or(&scheme).client()?;
                 let proposal = Proposal {
                     expected: expect,
+                    effective_from: dates.effective_from,
+                    effective_until: dates.effective_until,
                     ..proposal(&client, &manifest, &note)?
                 };
                 let applied: Applied = client.post("/releases", &proposal)?;
@@ -194,6 +234,7 @@ impl Release {
                 number,
                 note,
                 expect,
+                dates,
                 json,
                 at,
             } => {
@@ -201,6 +242,8 @@ impl Release {
                 let change = Change {
                     expected: expect,
                     note,
+                    effective_from: dates.effective_from,
+                    effective_until: dates.effective_until,
                 };
                 let applied: Applied = at.client()?.post(&path, &change)?;
                 print_applied(&applied, json)
@@ -240,6 +283,27 @@ impl Release {
                 }
                 Ok(0)
             }
+            Self::Withdraw {
+                number,
+                note,
+                json,
+                at,
+            } => {
+                let path = format!("/releases/{number}/withdraw");
+                let change = Change {
+                    note,
+                    ..Change::default()
+                };
+                let withdrawn: Withdrawn = at.client()?.post(&path, &change)?;
+                if json {
+                    out::json(&withdrawn)?;
+                } else {
+                    for number in &withdrawn.releases {
+                        out::line(format_args!("release {number} is withdrawn"))?;
+                    }
+                }
+                Ok(0)
+            }
             Self::Rollback {
                 number,
                 note,
@@ -251,6 +315,7 @@ impl Release {
                 let change = Change {
                     expected: expect,
                     note,
+                    ..Change::default()
                 };
                 let applied: Applied = at.client()?.post(&path, &change)?;
                 print_applied(&applied, json)
@@ -260,12 +325,17 @@ impl Release {
 }
 
 /// Prints what a folder would change.
-fn planned(scheme: &Path, json: bool, at: At) -> anyhow::Result<u8> {
+fn planned(scheme: &Path, dates: When, json: bool, at: At) -> anyhow::Result<u8> {
     let Some(manifest) = load(scheme)? else {
         return Ok(2);
     };
     let client = at.or(scheme).client()?;
-    let planned: Applied = client.post("/releases/plan", &proposal(&client, &manifest, "")?)?;
+    let proposal = Proposal {
+        effective_from: dates.effective_from,
+        effective_until: dates.effective_until,
+        ..proposal(&client, &manifest, "")?
+    };
+    let planned: Applied = client.post("/releases/plan", &proposal)?;
     if json {
         out::json(&planned)?;
     } else if planned.unchanged {
@@ -308,6 +378,8 @@ pub(super) fn proposal(
         document: manifest.document().clone(),
         note: note.to_owned(),
         expected: None,
+        effective_from: None,
+        effective_until: None,
     })
 }
 
@@ -342,7 +414,8 @@ fn current_at(client: &Client, instant: u64) -> anyhow::Result<u64> {
     let releases: Vec<Summary> = client.get("/releases")?;
     let activations = releases.iter().flat_map(|release| {
         let done = release.activations.iter().filter(|one| one.done);
-        done.map(|one| (one.at, release.number))
+        let done = done.map(|one| (one.at, release.number));
+        done.chain(release.comes_at().map(|at| (at, release.number)))
     });
     let before = activations.filter(|(at, _)| *at <= instant);
     let last = before.max();
@@ -398,6 +471,11 @@ pub(super) fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8>
     } else if code == WAITS {
         out::line(format_args!(
             "release {number} is stored but not current ({digest}): `rialto release approve {number} --as NAME`"
+        ))?;
+    } else if let Some(from) = applied.effective_from {
+        let from = words::instant(from);
+        out::line(format_args!(
+            "release {number} comes into force at {from} ({digest})"
         ))?;
     } else {
         out::line(format_args!("release {number} is current ({digest})"))?;

@@ -111,8 +111,8 @@ impl Rule {
 
 fn change(path: &str, note: String, json: bool, at: &At) -> anyhow::Result<u8> {
     let change = Change {
-        expected: None,
         note,
+        ..Change::default()
     };
     let changed: ShownSuspension = at.client()?.post(path, &change)?;
     if json {

@@ -151,6 +151,7 @@ routes! {
     "/releases/{number}/diff/{other}" get releases::difference;
     "/releases/{number}/approve" post releases::approve;
     "/releases/{number}/rollback" post releases::rollback;
+    "/releases/{number}/withdraw" post releases::withdraw;
     "/rules/{name}/swap" post releases::swap;
     "/rules/{name}/suspend" post suspensions::suspend;
     "/what-if/{step}" post what_if::ask;

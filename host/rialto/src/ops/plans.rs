@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use rialto_manifest::scheme::SchemeDocument;
+use rialto_manifest::values::Instant;
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ use super::{Host, Problem, blocking};
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
 use crate::plans::SignatureFile;
-use crate::releases::{Applied, ChangeRequest, ShownPlan};
+use crate::releases::{Applied, ChangeRequest, Dates, ShownPlan};
 
 /// A scheme to make a plan of.
 #[derive(Serialize, Deserialize)]
@@ -36,6 +37,12 @@ pub struct NewPlan {
     /// The text of a backtest's report about the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backtest: Option<String>,
+    /// The instant from which on it is in force; at once without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_from: Option<Instant>,
+    /// The instant from which on the release before is in force again; never without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_until: Option<Instant>,
 }
 
 pub(super) async fn list(State(shared): Host) -> Result<Json<Vec<ShownPlan>>, Problem> {
@@ -78,6 +85,10 @@ pub(super) async fn make(
                 who: &who,
                 note: &new.note,
                 expected: new.expected,
+                dates: Dates {
+                    effective_from: new.effective_from,
+                    effective_until: new.effective_until,
+                },
             };
             let backtest = new.backtest.as_deref();
             Ok(shared.releases.make_plan(&request, document, backtest)?)
@@ -132,7 +143,7 @@ pub(super) async fn apply(
     At(digest): At<String>,
     Optional(wanted): Optional<Change>,
 ) -> Result<Json<Applied>, Problem> {
-    let Change { expected, note } = wanted;
+    let (expected, note) = wanted.at_once()?;
     blocking(&shared.clone().changes, move || {
         let who = Actor::from(&caller);
         let about = format!("plan {digest}");
@@ -142,6 +153,7 @@ pub(super) async fn apply(
                 who: &who,
                 note: &note,
                 expected,
+                dates: Dates::default(),
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.apply_plan(engine, &request, &digest)?)

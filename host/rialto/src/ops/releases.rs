@@ -1,4 +1,4 @@
-//! Releases over HTTP: list, show, compare, plan, apply, approve, rollback, swap of one rule.
+//! Releases over HTTP: list, show, compare, plan, apply, approve, rollback, withdraw, swap of one rule.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use rialto_components::Digest;
 use rialto_manifest::scheme::SchemeDocument;
+use rialto_manifest::values::Instant;
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,9 @@ use super::problem::Kind;
 use super::{Host, Problem, blocking, done_or};
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
-use crate::releases::{Applied, ChangeRequest, Difference, ShownRelease, Summary};
+use crate::releases::{
+    Applied, ChangeRequest, Dates, Difference, ShownRelease, Summary, Withdrawn,
+};
 
 /// A scheme to plan or apply.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +32,12 @@ pub struct Proposal {
     /// The release that must be current for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
+    /// The instant from which on it is in force; at once without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_from: Option<Instant>,
+    /// The instant from which on the release before is in force again; never without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_until: Option<Instant>,
 }
 
 /// The body of a rollback or an approval.
@@ -41,6 +50,26 @@ pub struct Change {
     /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+    /// The instant from which on it is in force; at once without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_from: Option<Instant>,
+    /// The instant from which on the release before is in force again; never without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_until: Option<Instant>,
+}
+
+impl Change {
+    /// What takes no date: the expected release and the note.
+    ///
+    /// # Errors
+    /// When it has a date.
+    pub(super) fn at_once(self) -> Result<(Option<u64>, String), Problem> {
+        if self.effective_from.is_some() || self.effective_until.is_some() {
+            let detail = "this is done at once: leave `effectiveFrom` and `effectiveUntil` out";
+            return Err(Problem::new(Kind::Malformed, detail));
+        }
+        Ok((self.expected, self.note))
+    }
 }
 
 /// A new component for a rule.
@@ -91,7 +120,11 @@ pub(super) async fn plan(
 ) -> Result<Json<Applied>, Problem> {
     blocking(&shared.clone().changes, move || {
         has_components(&shared, &proposal.document)?;
-        Ok(Json(shared.releases.plan(&proposal.document)?))
+        let dates = Dates {
+            effective_from: proposal.effective_from,
+            effective_until: proposal.effective_until,
+        };
+        Ok(Json(shared.releases.plan(&proposal.document, dates)?))
     })
     .await
 }
@@ -106,6 +139,8 @@ pub(super) async fn apply(
             document,
             note,
             expected,
+            effective_from,
+            effective_until,
         } = proposal;
         let about = document.digest().to_string();
         let who = Actor::from(&caller);
@@ -116,6 +151,10 @@ pub(super) async fn apply(
                 who: &who,
                 note: &note,
                 expected,
+                dates: Dates {
+                    effective_from,
+                    effective_until,
+                },
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.apply(engine, &request, document)?)
@@ -130,13 +169,22 @@ pub(super) async fn approve(
     At(number): At<u64>,
     Optional(wanted): Optional<Change>,
 ) -> Result<Json<Applied>, Problem> {
-    let Change { expected, note } = wanted;
+    let Change {
+        expected,
+        note,
+        effective_from,
+        effective_until,
+    } = wanted;
+    let dates = Dates {
+        effective_from,
+        effective_until,
+    };
     blocking(&shared.clone().changes, move || {
         let about = format!("release {number}");
         let audited = AuditedAction::new("release-approve", &about).because(&note);
         keep(&shared, &Actor::from(&caller), &audited, || {
             let (engine, releases) = (&shared.engine, &shared.releases);
-            Ok(releases.approve(engine, &caller, number, &note, expected)?)
+            Ok(releases.approve(engine, &caller, number, &note, (expected, dates))?)
         })
     })
     .await
@@ -148,7 +196,7 @@ pub(super) async fn rollback(
     At(number): At<u64>,
     Optional(wanted): Optional<Change>,
 ) -> Result<Json<Applied>, Problem> {
-    let Change { expected, note } = wanted;
+    let (expected, note) = wanted.at_once()?;
     blocking(&shared.clone().changes, move || {
         let who = Actor::from(&caller);
         let about = format!("release {number}");
@@ -158,10 +206,33 @@ pub(super) async fn rollback(
                 who: &who,
                 note: &note,
                 expected,
+                dates: Dates::default(),
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.rollback(engine, &request, number)?)
         })
+    })
+    .await
+}
+
+/// Withdraw a release that comes into force later.
+pub(super) async fn withdraw(
+    State(shared): Host,
+    By(caller): By,
+    At(number): At<u64>,
+    Optional(wanted): Optional<Change>,
+) -> Result<Json<Withdrawn>, Problem> {
+    let (_, note) = wanted.at_once()?;
+    blocking(&shared.clone().changes, move || {
+        let who = Actor::from(&caller);
+        let about = format!("release {number}");
+        let audited = AuditedAction::new("release-withdraw", &about).because(&note);
+        let outcome = |ran: &Result<Withdrawn, Problem>| match ran {
+            Ok(withdrawn) => Outcome::Done(format!("withdrawn: releases {:?}", withdrawn.releases)),
+            Err(problem) => problem.outcome(),
+        };
+        let run = || Ok(shared.releases.withdraw(number, &who)?);
+        Ok(Json(shared.audit.keep(&who, &audited, outcome, run)?))
     })
     .await
 }
@@ -204,6 +275,7 @@ pub(super) async fn swap(
                 who: &who,
                 note: &note,
                 expected,
+                dates: Dates::default(),
             };
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.swap(engine, &request, &name, digest)?)

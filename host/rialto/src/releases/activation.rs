@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use rialto_components::runtime::Argument;
 use rialto_components::{Activation, ComponentPrivileges, Digest, Release};
-use rialto_engine::{Engine, Failure};
+use rialto_engine::{Engine, Failure, Timestamp};
 use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredActivation;
@@ -34,6 +34,8 @@ impl Releases {
         let document = self.document(number)?;
         let release = self.prepare(number, &document)?;
         self.install(Arc::new(release), number, document)?;
+        // Before any turn runs: its instant may have passed.
+        self.expect_next()?;
         Ok(Some(number))
     }
 
@@ -55,6 +57,10 @@ impl Releases {
     pub fn finish(&self, engine: &Engine) -> Result<Option<u64>, Refused> {
         let number = self.activating()?;
         if number == 0 {
+            return Ok(None);
+        }
+        if self.is_ahead(number)? {
+            self.give_up()?;
             return Ok(None);
         }
         let mut current = self.current.lock();
@@ -80,12 +86,17 @@ impl Releases {
     }
 
     /// Store the request for an activation, with the mark that it begins.
-    fn begin(&self, number: u64, request: &ChangeRequest<'_>) -> Result<(), Refused> {
+    pub(super) fn begin(
+        &self,
+        number: u64,
+        request: &ChangeRequest<'_>,
+        at: Timestamp,
+    ) -> Result<(), Refused> {
         let begun = StoredActivation {
             release: number,
             // The store sets it.
             before: 0,
-            at: self.clock.now(),
+            at,
             person: request.who.person.to_string(),
             operator: request.who.operator.to_string(),
             note: beginning(request.note),
@@ -111,23 +122,33 @@ impl Releases {
             self.runtime.make_current(release.clone());
         }
         if let Some(request) = request {
-            self.begin(number, request)?;
+            self.begin(number, request, self.clock.now())?;
         }
-        match self.activate(engine, &release, &document) {
-            Ok(()) => {}
-            // The engine stopped: the next start continues from the mark.
-            Err(stopped @ Refused::Failed(_)) => return Err(stopped),
-            Err(refused) => {
-                self.give_up()?;
-                return Err(refused);
-            }
-        }
+        self.activate_or_give_up(engine, &release, &document)?;
         self.store
             .set_current_release(number)
             .context("storing which release is current")?;
         self.publish(release, &document)?;
         *current = Some((number, document));
         Ok(())
+    }
+
+    /// Run the turns of the activation. The mark is removed if the release is refused, and stays if the engine stops.
+    pub(super) fn activate_or_give_up(
+        &self,
+        engine: &Engine,
+        release: &Arc<Release>,
+        document: &SchemeDocument,
+    ) -> Result<(), Refused> {
+        match self.activate(engine, release, document) {
+            Ok(()) => Ok(()),
+            // The engine stopped: the next start continues from the mark.
+            Err(stopped @ Refused::Failed(_)) => Err(stopped),
+            Err(refused) => {
+                self.give_up()?;
+                Err(refused)
+            }
+        }
     }
 
     fn activating(&self) -> Result<u64, Refused> {
@@ -180,7 +201,7 @@ impl Releases {
         Ok(())
     }
 
-    fn publish(&self, release: Arc<Release>, document: &SchemeDocument) -> Result<(), Refused> {
+    pub(super) fn publish(&self, release: Arc<Release>, document: &SchemeDocument) -> Result<(), Refused> {
         let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
         for (name, api) in &self.apis {
             let fresh = api_of(&release, name, &scheme).map_err(|e| anyhow::anyhow!("{e}"))?;

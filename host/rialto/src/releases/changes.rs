@@ -11,12 +11,14 @@ use rialto_manifest::scheme::SchemeDocument;
 use rialto_store_sqlite::StoredRelease;
 
 use super::refused::unfit;
-use super::{Applied, ChangeRequest, Refused, Releases, calendar, read};
+use super::scheduled::Later;
+use super::{Applied, ChangeRequest, Dates, Refused, Releases, calendar, read};
 use crate::audit::{Actor, beginning};
 use crate::operators::Caller;
 use crate::plan;
 
 /// What is kept of a release beside its contents.
+#[derive(Clone, Copy)]
 pub(super) struct Kept<'a> {
     /// Who made it.
     pub maker: &'a str,
@@ -82,11 +84,19 @@ impl Releases {
         {
             return Ok(Applied::unchanged(*number, &document));
         }
+        self.nothing_is_scheduled()?;
         self.planned(current.as_ref())?;
         let before = current
             .as_ref()
             .map(|(number, document)| (*number, document));
-        self.has_possible_dates(before.map(|(_, d)| d), &document)?;
+        let later = self.later(request.dates)?;
+        self.has_possible_dates(before.map(|(_, d)| d), &document, self.begins(later))?;
+        if let Some(later) = later {
+            let kept = Kept::of(request);
+            let mut applied = self.schedule((&kept, request.who), before, &document, later)?;
+            applied.changes = changes;
+            return Ok(applied);
+        }
         let (mut applied, release) = self.keep(&Kept::of(request), before, &document)?;
         applied.changes = changes;
         if !applied.needs_approval.is_empty() {
@@ -116,7 +126,8 @@ impl Releases {
         };
         let waits_on = (!needs_approval.is_empty()).then(|| before.map_or(0, |(number, _)| number));
         let applied = |number| Applied {
-            calendar: self.calendar(document),
+            calendar: self.calendar(document, self.clock.now().0),
+            effective_from: None,
             number,
             digest: digest.clone(),
             changes: Vec::new(),
@@ -150,16 +161,22 @@ impl Releases {
         Ok((applied(number), release))
     }
 
-    /// Check the effective dates of a document that becomes current now, and that nothing in it was held back.
+    /// When a change begins; milliseconds since 1970.
+    pub(super) fn begins(&self, later: Option<Later>) -> u64 {
+        later.map_or_else(|| self.clock.now().0, |later| later.from)
+    }
+
+    /// Check the effective dates of a document that becomes current at an instant, and that nothing in it was held back.
     pub(super) fn has_possible_dates(
         &self,
         before: Option<&SchemeDocument>,
         after: &SchemeDocument,
+        at: u64,
     ) -> Result<(), Refused> {
         let before = before.and_then(|before| before.scheme().ok());
         let document = after;
         let after = after.scheme().map_err(|problems| unfit(&problems))?;
-        let mut problems = calendar::problems(before.as_ref(), &after, self.clock.now().0);
+        let mut problems = calendar::problems(before.as_ref(), &after, at);
         problems.extend(self.canaries.problems(&after, document));
         if problems.is_empty() {
             Ok(())
@@ -169,7 +186,7 @@ impl Releases {
     }
 
     /// Check that nothing in a document was held back as a canary.
-    fn was_not_held_back(&self, document: &SchemeDocument) -> Result<(), Refused> {
+    pub(super) fn was_not_held_back(&self, document: &SchemeDocument) -> Result<(), Refused> {
         let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
         let problems = self.canaries.problems(&scheme, document);
         if problems.is_empty() {
@@ -179,12 +196,13 @@ impl Releases {
         }
     }
 
-    /// The calendar ahead of a document; empty if it cannot be read.
-    pub(super) fn calendar(&self, document: &SchemeDocument) -> Vec<String> {
+    /// The calendar of a document after an instant; empty if it cannot be read.
+    #[allow(clippy::unused_self, reason = "its callers ask the releases")]
+    pub(super) fn calendar(&self, document: &SchemeDocument, after: u64) -> Vec<String> {
         let scheme = document.scheme();
         scheme.map_or_else(
             |_| Vec::new(),
-            |scheme| calendar::ahead(&scheme, self.clock.now().0),
+            |scheme| calendar::ahead(&scheme, after),
         )
     }
 
@@ -235,7 +253,7 @@ impl Releases {
         by: &Caller,
         number: u64,
         note: &str,
-        expected: Option<u64>,
+        (expected, dates): (Option<u64>, Dates),
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
         meant_for(expected, current.as_ref())?;
@@ -249,25 +267,35 @@ impl Releases {
             return Err(Refused::OwnRelease { number, maker });
         }
         meant_for(Some(waits_on), current.as_ref())?;
+        self.nothing_is_scheduled()?;
         self.planned(current.as_ref())?;
         let document = read(&stored)?;
         self.was_not_held_back(&document)?;
+        let later = self.later(dates)?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
-        let calendar = self.calendar(&document);
+        let calendar = self.calendar(&document, self.clock.now().0);
         self.store
             .approve_release(number, &by.person)
             .context("storing who approved the release")?;
+        let who = Actor::from(by);
+        if let Some(later) = later {
+            let mut applied = self.schedule_kept(&who, current.as_ref(), release, &document, later)?;
+            applied.changes = changes;
+            return Ok(applied);
+        }
         let request = ChangeRequest {
-            who: &Actor::from(by),
+            who: &who,
             note,
             expected,
+            dates: Dates::default(),
         };
         self.make_current(engine, &mut current, release, document, Some(&request))?;
         tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
         Ok(Applied {
             calendar,
+            effective_from: None,
             number,
             digest,
             changes,
@@ -277,7 +305,7 @@ impl Releases {
     }
 
     /// The result of `apply`, without doing it.
-    pub fn plan(&self, document: &SchemeDocument) -> Result<Applied, Refused> {
+    pub fn plan(&self, document: &SchemeDocument, dates: Dates) -> Result<Applied, Refused> {
         let current = self.current();
         if let Some((number, before)) = &current
             && before.digest() == document.digest()
@@ -288,10 +316,18 @@ impl Releases {
         let stored = self.store.releases().context("reading the releases")?;
         let number = stored.last().map_or(1, |last| last.number + 1);
         let release = self.prepare(number, document)?;
-        self.has_possible_dates(current.as_ref().map(|(_, d)| d), document)?;
+        let later = self.later(dates)?;
+        self.nothing_is_scheduled()?;
+        let begins = self.begins(later);
+        self.has_possible_dates(current.as_ref().map(|(_, d)| d), document, begins)?;
         let needs_approval = self.needs_approval(current.as_ref().map(|(_, d)| d), document);
+        let calendar = match later {
+            None => self.calendar(document, begins),
+            Some(later) => self.calendar_planned(document, later, number),
+        };
         Ok(Applied {
-            calendar: self.calendar(document),
+            calendar,
+            effective_from: later.map(|later| later.from),
             number,
             digest: release.digest.to_string(),
             changes,
@@ -343,12 +379,20 @@ impl Releases {
         }
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
-        let calendar = self.calendar(&document);
-        self.make_current(engine, &mut current, release, document, Some(request))?;
+        let calendar = self.calendar(&document, self.clock.now().0);
+        // What is scheduled was planned against the release that is taken back.
+        self.runtime.expect(None);
+        let made = self.make_current(engine, &mut current, release, document, Some(request));
+        if made.is_err() {
+            self.expect_next()?;
+        }
+        made?;
         let ChangeRequest { who, note, .. } = request;
+        self.withdraw_from(0, who)?;
         tracing::warn!(release = number, by = %who.person, note, "an earlier release was made current again");
         Ok(Applied {
             calendar,
+            effective_from: None,
             number,
             digest,
             changes,

@@ -41,7 +41,7 @@ pub struct ShownPlan {
     pub note: String,
     /// The release that must be current for it.
     pub from: u64,
-    /// `WAITING` for signatures, `READY`, `APPLIED`, `UNFINISHED` if its release never became current, `EXPIRED`, or `OUTDATED` when another release is current or one was current in between.
+    /// `WAITING` for signatures, `READY`, `APPLIED`, `SCHEDULED` if its release comes into force later, `UNFINISHED` if its release never became current, `EXPIRED`, or `OUTDATED` when another release is current or one was current in between.
     pub state: String,
     /// The release that it became.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,11 @@ impl Releases {
             )));
         }
         self.prepare(0, &document)?;
-        self.has_possible_dates(Some(&before), &document)?;
+        self.nothing_is_scheduled()?;
+        let later = self.later(request.dates)?;
+        self.has_possible_dates(Some(&before), &document, self.begins(later))?;
+        let stored = self.store.releases().context("reading the releases")?;
+        let next = stored.last().map_or(1, |last| last.number + 1);
         let backtest = self.backtested(backtest, to, &document)?;
         let made = self.clock.now();
         let mut nonce = [0; NONCE_BYTES];
@@ -108,7 +112,12 @@ impl Releases {
             form: FORM.to_owned(),
             changes: plan::changes(Some(&before), &document),
             needs_approval: self.needs_approval(Some(&before), &document),
-            calendar: self.calendar(&document),
+            calendar: match later {
+                None => self.calendar(&document, self.clock.now().0),
+                Some(later) => self.calendar_planned(&document, later, next),
+            },
+            effective_from: request.dates.effective_from,
+            effective_until: request.dates.effective_until,
             maker: request.who.person.to_string(),
             made: made.0,
             expires: made
@@ -287,8 +296,10 @@ impl Releases {
                 plan.from.release
             )));
         }
+        self.nothing_is_scheduled()?;
         // Dates may have passed since it was made.
-        self.has_possible_dates(before.map(|(_, now)| now), &plan.document)?;
+        let later = self.later(plan.dates())?;
+        self.has_possible_dates(before.map(|(_, now)| now), &plan.document, self.begins(later))?;
         let approver = (needed > 0).then(|| signers.join(", "));
         let kept = Kept {
             maker: &plan.maker,
@@ -299,6 +310,14 @@ impl Releases {
             },
             approver: approver.as_deref(),
         };
+        if let Some(later) = later {
+            let mut applied =
+                self.schedule((&kept, request.who), before, &plan.document, later)?;
+            let marked = self.store.plan_applied(&stored.digest, Some(applied.number));
+            marked.context("storing that the plan is applied")?;
+            applied.changes.clone_from(&plan.changes);
+            return Ok(applied);
+        }
         let (mut applied, release) = self.keep(&kept, before, &plan.document)?;
         applied.changes.clone_from(&plan.changes);
         // Before it becomes current: a plan is applied once, also when the host ends in between.
@@ -395,6 +414,8 @@ impl Releases {
         let state = if let Some(release) = stored.release {
             if once_current.contains(&release) {
                 "APPLIED"
+            } else if self.pending()?.iter().any(|one| one.release == release) {
+                "SCHEDULED"
             } else {
                 "UNFINISHED"
             }

@@ -49,6 +49,25 @@ pub enum Refused {
         "release {0} needs the approval of a second person, and nobody is named: name people in rialto.toml (`[operators.NAME]`), one of them with the role `checker`, and start the host again"
     )]
     Unnamed(u64),
+    /// When it is to be in force cannot be.
+    #[error("{0}")]
+    BadDates(String),
+    /// Another release is scheduled.
+    #[error(
+        "release {release} comes into force at {}, and at most one change is scheduled: withdraw it first (`rialto release withdraw {release}`)",
+        words::instant(*.from)
+    )]
+    Scheduled {
+        /// Its number.
+        release: u64,
+        /// Its instant; milliseconds since 1970.
+        from: u64,
+    },
+    /// It is not scheduled.
+    #[error(
+        "release {0} is not scheduled: it is in force already, was withdrawn, or never had a date; `rialto release list` shows those that are"
+    )]
+    NotScheduled(u64),
     /// A release becomes current only by a plan.
     #[error(
         "officers approve changes here, so this needs a plan: `rialto release plan DIR --out FILE`, have officers sign it with `rialto plan sign FILE`, then `rialto release apply --plan FILE`"

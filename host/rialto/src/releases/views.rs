@@ -1,8 +1,10 @@
 //! Releases and changes as the operators' API shows them.
 
 use rialto_manifest::scheme::SchemeDocument;
-use rialto_store_sqlite::StoredActivation;
+use rialto_store_sqlite::{ScheduledRelease, StoredActivation};
 use serde::{Deserialize, Serialize};
+
+use crate::words;
 
 /// A release as `rialto release list` shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,6 +35,51 @@ pub struct Summary {
     /// Its activations, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub activations: Vec<Activation>,
+    /// When it comes into force, if it was scheduled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<Scheduled>,
+}
+
+impl Summary {
+    /// The instant at which it comes into force, if it is ahead.
+    #[must_use]
+    pub fn comes_at(&self) -> Option<u64> {
+        let scheduled = self.scheduled.as_ref().filter(|_| !self.was_current)?;
+        scheduled.withdrawn_by.is_none().then_some(scheduled.from)
+    }
+}
+
+/// When a release comes into force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scheduled {
+    /// The instant of its first turn; milliseconds since 1970.
+    pub from: u64,
+    /// Who wanted it.
+    pub person: String,
+    /// When they did; milliseconds since 1970.
+    pub at: u64,
+    /// Who has withdrawn it, if somebody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn_by: Option<String>,
+}
+
+impl From<&ScheduledRelease> for Scheduled {
+    fn from(stored: &ScheduledRelease) -> Self {
+        Self {
+            from: stored.from.0,
+            person: stored.person.clone(),
+            at: stored.at.0,
+            withdrawn_by: stored.withdrawn.as_ref().map(|act| act.by.clone()),
+        }
+    }
+}
+
+/// Scheduled releases that do not come into force.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Withdrawn {
+    /// Their numbers: the release, and the one that would have ended it.
+    pub releases: Vec<u64>,
 }
 
 /// An activation of a release.
@@ -104,6 +151,9 @@ pub struct Applied {
     /// When its rules begin and end from now on, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calendar: Vec<String>,
+    /// The instant at which it comes into force, if that is ahead; milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_from: Option<u64>,
     /// Whether it equals the current release, so that nothing was done, or would be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,
@@ -118,6 +168,7 @@ impl Applied {
             changes: Vec::new(),
             needs_approval: Vec::new(),
             calendar: Vec::new(),
+            effective_from: None,
             unchanged: true,
         }
     }
@@ -128,6 +179,9 @@ impl Applied {
         let Self { number, digest, .. } = self;
         if self.unchanged {
             format!("release {number} ({digest}) is current already: nothing has changed")
+        } else if let Some(from) = self.effective_from {
+            let from = words::instant(from);
+            format!("release {number} ({digest}) comes into force at {from}")
         } else if self.needs_approval.is_empty() {
             format!("release {number} ({digest}) is current")
         } else {

@@ -16,6 +16,7 @@ pub fn release_in_a_list(release: &Summary) -> String {
     let mark = match release {
         Summary { current: true, .. } => "*",
         Summary { waits: true, .. } => "?",
+        _ if release.comes_at().is_some() => ">",
         Summary {
             was_current: true, ..
         } => " ",
@@ -32,6 +33,9 @@ pub fn release_in_a_list(release: &Summary) -> String {
     for activation in &release.activations {
         let _ = writeln!(text, "        {}", told(activation));
     }
+    if let Some(scheduled) = scheduled(release) {
+        let _ = writeln!(text, "        {scheduled}");
+    }
     text
 }
 
@@ -41,6 +45,7 @@ pub fn release(release: &ShownRelease) -> String {
     let state = match summary {
         Summary { current: true, .. } => "is current",
         Summary { waits: true, .. } => "waits for the approval of a second person",
+        _ if summary.comes_at().is_some() => "is scheduled",
         Summary {
             was_current: true, ..
         } => "was current",
@@ -59,6 +64,9 @@ pub fn release(release: &ShownRelease) -> String {
     }
     for activation in &summary.activations {
         let _ = writeln!(text, "activation {}", told(activation));
+    }
+    if let Some(scheduled) = scheduled(summary) {
+        let _ = writeln!(text, "scheduled  {scheduled}");
     }
     for (kind, name, digest) in document.digests.iter() {
         let _ = writeln!(text, "{:<10} {name:<34} {digest}", kind.to_string());
@@ -83,6 +91,15 @@ pub fn effective(scheme: &Scheme, instant: u64) -> String {
         let _ = writeln!(text, "ahead      {line}");
     }
     text
+}
+
+/// `for 2026-01-01 00:00:00.000Z, by anna`, if it was scheduled.
+fn scheduled(release: &Summary) -> Option<String> {
+    let scheduled = release.scheduled.as_ref()?;
+    let (from, person) = (instant(scheduled.from), plain(&scheduled.person));
+    let withdrawn = scheduled.withdrawn_by.as_deref();
+    let withdrawn = withdrawn.map_or_else(String::new, |by| format!(", withdrawn by {}", plain(by)));
+    Some(format!("for {from}, by {person}{withdrawn}"))
 }
 
 /// Its maker and approver; `-` if not known.
@@ -170,6 +187,7 @@ mod tests {
             maker: "anna".into(),
             approver: Some("ben".into()),
             waits: false,
+            scheduled: None,
             activations: vec![activation(0, "", true), activation(4, "again", true)],
         };
         let text = release_in_a_list(&summary);

@@ -487,8 +487,9 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 20] = [
+const WITHOUT_RETENTION: [&str; 21] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
+    "DROP TABLE scheduled_releases",
     "DROP TABLE plans",
     "DROP TABLE plan_signatures",
     "DROP TABLE suspensions",

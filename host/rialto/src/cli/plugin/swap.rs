@@ -65,6 +65,8 @@ impl Swap {
             document: with_rule(&current.document, &self.name, digest)?,
             note: String::new(),
             expected: self.expect,
+            effective_from: None,
+            effective_until: None,
         };
         let planned: Applied = client.post("/releases/plan", &proposal)?;
         if self.json {

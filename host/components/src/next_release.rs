@@ -1,0 +1,70 @@
+//! The release that comes into force next, at an instant.
+//!
+//! Each turn compares that instant with its own. The first turn from it on makes the release current. Turns before it, also
+//! those that look later because they run again, run on the release before.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use rialto_engine::Timestamp;
+
+use crate::release::Release;
+
+/// A release that comes into force at an instant.
+pub struct Next {
+    /// The instant of the first turn that runs on it.
+    pub from: Timestamp,
+    /// The release; none while it is not ready.
+    pub release: Option<Arc<Release>>,
+    /// The release of the turns before.
+    pub before: Option<Arc<Release>>,
+}
+
+/// What an instant says about the release of a turn.
+pub(crate) enum InForce {
+    /// The current one is.
+    Current,
+    /// This one, which was current before.
+    Before(Arc<Release>),
+    /// The next one, of this number, which must become current.
+    Next(u64),
+    /// The next one, which is not ready. It should be since this instant.
+    NotReady(Timestamp),
+}
+
+/// The next release, if there is one.
+#[derive(Default)]
+pub(crate) struct NextRelease {
+    next: ArcSwapOption<Next>,
+    changing: Mutex<()>,
+}
+
+impl NextRelease {
+    pub(crate) fn set(&self, next: Option<Next>) {
+        let _changing = self.changing.lock();
+        self.next.store(next.map(Arc::new));
+    }
+
+    pub(crate) fn at(&self, now: Timestamp) -> InForce {
+        let next = self.next.load();
+        let Some(next) = &*next else {
+            return InForce::Current;
+        };
+        match (&next.release, &next.before) {
+            (None, _) if next.from <= now => InForce::NotReady(next.from),
+            (Some(release), _) if next.from <= now => InForce::Next(release.number),
+            (_, Some(before)) => InForce::Before(before.clone()),
+            (_, None) => InForce::Current,
+        }
+    }
+
+    /// Make the next release current, unless another one is expected by now.
+    pub(crate) fn begins(&self, make_current: impl FnOnce(Arc<Release>)) {
+        let _changing = self.changing.lock();
+        let next = self.next.load_full();
+        if let Some(release) = next.as_ref().and_then(|next| next.release.clone()) {
+            make_current(release);
+        }
+    }
+}
