@@ -235,7 +235,10 @@ impl Runtime {
             InForce::Current => {}
             InForce::Before(release) => return Ok((release, turn)),
             InForce::Next(number) => {
-                if self.current().is_none_or(|current| current.number != number) {
+                if self
+                    .current()
+                    .is_none_or(|current| current.number != number)
+                {
                     self.next.begins(|release| self.make_current(release));
                 }
             }

@@ -30,10 +30,10 @@ mod records;
 pub mod retention;
 mod row_ids;
 mod rows;
+mod scheduled;
 mod slices;
 mod snapshot;
 mod store;
-mod scheduled;
 mod suspensions;
 
 use std::fs::File;

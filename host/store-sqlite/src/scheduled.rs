@@ -100,7 +100,12 @@ fn one(row: &SqliteRow) -> Result<ScheduledRelease, StoreError> {
         unsigned(at).map(Timestamp)
     };
     let by: Option<String> = row.try_get(6).map_err(failed)?;
-    let withdrawn = by.map(|by| Ok::<_, StoreError>(Act { by, at: instant(7)? }));
+    let withdrawn = by.map(|by| {
+        Ok::<_, StoreError>(Act {
+            by,
+            at: instant(7)?,
+        })
+    });
     Ok(ScheduledRelease {
         release: unsigned(row.try_get(0).map_err(failed)?)?,
         from: instant(1)?,

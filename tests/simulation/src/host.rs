@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow};
 use parking_lot::Mutex;
 use rialto::audit::Actor;
 use rialto::canaries::HostCanaries;
-use rialto::releases::{ChangeRequest, Releases};
+use rialto::releases::{ChangeRequest, Dates, Releases};
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
@@ -235,6 +235,7 @@ fn first_release(
                 who: &Actor::started(),
                 note: "the simulation's",
                 expected: None,
+                dates: Dates::default(),
             };
             releases.apply(engine, &request, document)
         });

@@ -22,7 +22,9 @@ pub(super) fn check(
             problems,
             &path,
             Code::BadValue,
-            format!("the rule `{rule}` has {count} changes of its settings, more than {CHANGES_MAX}"),
+            format!(
+                "the rule `{rule}` has {count} changes of its settings, more than {CHANGES_MAX}"
+            ),
             "Leave out those that are over, with their values in `settings`.",
         );
         return;
@@ -77,7 +79,10 @@ fn problem(
     {
         return Some((
             "effective-from",
-            format!("the change of `{setting}` would begin when the rule `{}` has ended", binding.rule),
+            format!(
+                "the change of `{setting}` would begin when the rule `{}` has ended",
+                binding.rule
+            ),
             "Name an instant before the rule's `effective-until`.",
         ));
     }
@@ -86,7 +91,10 @@ fn problem(
     {
         return Some((
             "effective-until",
-            format!("the change of `{setting}` would end before the rule `{}` begins", binding.rule),
+            format!(
+                "the change of `{setting}` would end before the rule `{}` begins",
+                binding.rule
+            ),
             "Name an instant after the rule's `effective-from`.",
         ));
     }
@@ -96,7 +104,10 @@ fn problem(
         let message = if other.setting == *setting {
             format!("`{setting}` would have two values at a time")
         } else {
-            format!("the changes of `{}` and of `{setting}`, of which one is in the other, are in force at a time", other.setting)
+            format!(
+                "the changes of `{}` and of `{setting}`, of which one is in the other, are in force at a time",
+                other.setting
+            )
         };
         return Some((
             "setting",

@@ -62,7 +62,9 @@ impl SettingChange {
     /// Whether it is in force at the beginning of an interval. None is the beginning of time.
     fn covers(&self, start: Option<Instant>) -> bool {
         let has_begun = self.effective_from.is_none_or(|from| Some(from) <= start);
-        let is_over = self.effective_until.is_some_and(|until| Some(until) <= start);
+        let is_over = self
+            .effective_until
+            .is_some_and(|until| Some(until) <= start);
         has_begun && !is_over
     }
 
@@ -148,7 +150,8 @@ mod tests {
 
     /// The intervals as `from..until: settings`.
     fn told(binding: &Binding) -> Vec<String> {
-        let date = |at: Option<Instant>| at.map_or_else(String::new, |at| at.to_string()[..4].into());
+        let date =
+            |at: Option<Instant>| at.map_or_else(String::new, |at| at.to_string()[..4].into());
         let told = binding.intervals().into_iter().map(|one| {
             let of = &one.binding;
             let (from, until) = (date(of.effective_from), date(of.effective_until));

@@ -201,7 +201,11 @@ impl Releases {
         Ok(())
     }
 
-    pub(super) fn publish(&self, release: Arc<Release>, document: &SchemeDocument) -> Result<(), Refused> {
+    pub(super) fn publish(
+        &self,
+        release: Arc<Release>,
+        document: &SchemeDocument,
+    ) -> Result<(), Refused> {
         let scheme = document.scheme().map_err(|problems| unfit(&problems))?;
         for (name, api) in &self.apis {
             let fresh = api_of(&release, name, &scheme).map_err(|e| anyhow::anyhow!("{e}"))?;

@@ -41,9 +41,8 @@ fn of_settings(step: &str, binding: &Binding) -> Vec<(Instant, String)> {
             continue;
         };
         let involved = before.changes.iter().chain(&after.changes);
-        let pointers: BTreeSet<&Pointer> = involved
-            .map(|nth| &binding.changes[*nth].setting)
-            .collect();
+        let pointers: BTreeSet<&Pointer> =
+            involved.map(|nth| &binding.changes[*nth].setting).collect();
         let settings = [before, after].map(|one| Json::Object(one.binding.settings.clone()));
         for pointer in pointers {
             let [was, is] = [0, 1].map(|nth| settings[nth].pointer(pointer.as_str()));

@@ -200,10 +200,7 @@ impl Releases {
     #[allow(clippy::unused_self, reason = "its callers ask the releases")]
     pub(super) fn calendar(&self, document: &SchemeDocument, after: u64) -> Vec<String> {
         let scheme = document.scheme();
-        scheme.map_or_else(
-            |_| Vec::new(),
-            |scheme| calendar::ahead(&scheme, after),
-        )
+        scheme.map_or_else(|_| Vec::new(), |scheme| calendar::ahead(&scheme, after))
     }
 
     /// Why a second person must approve a document that replaces another one.
@@ -281,7 +278,8 @@ impl Releases {
             .context("storing who approved the release")?;
         let who = Actor::from(by);
         if let Some(later) = later {
-            let mut applied = self.schedule_kept(&who, current.as_ref(), release, &document, later)?;
+            let mut applied =
+                self.schedule_kept(&who, current.as_ref(), release, &document, later)?;
             applied.changes = changes;
             return Ok(applied);
         }

@@ -299,7 +299,11 @@ impl Releases {
         self.nothing_is_scheduled()?;
         // Dates may have passed since it was made.
         let later = self.later(plan.dates())?;
-        self.has_possible_dates(before.map(|(_, now)| now), &plan.document, self.begins(later))?;
+        self.has_possible_dates(
+            before.map(|(_, now)| now),
+            &plan.document,
+            self.begins(later),
+        )?;
         let approver = (needed > 0).then(|| signers.join(", "));
         let kept = Kept {
             maker: &plan.maker,
@@ -311,9 +315,10 @@ impl Releases {
             approver: approver.as_deref(),
         };
         if let Some(later) = later {
-            let mut applied =
-                self.schedule((&kept, request.who), before, &plan.document, later)?;
-            let marked = self.store.plan_applied(&stored.digest, Some(applied.number));
+            let mut applied = self.schedule((&kept, request.who), before, &plan.document, later)?;
+            let marked = self
+                .store
+                .plan_applied(&stored.digest, Some(applied.number));
             marked.context("storing that the plan is applied")?;
             applied.changes.clone_from(&plan.changes);
             return Ok(applied);

@@ -160,7 +160,8 @@ impl Releases {
             ));
         }
         let (mut applied, release) = self.keep(kept, before, document)?;
-        applied.calendar = self.put_ahead((kept, who), (number, now), (release, document), later)?;
+        applied.calendar =
+            self.put_ahead((kept, who), (number, now), (release, document), later)?;
         applied.effective_from = Some(later.from);
         Ok(applied)
     }
@@ -262,9 +263,12 @@ impl Releases {
         later: Later,
         instants: &[(u64, u64)],
     ) -> Vec<String> {
-        let own = instants
-            .iter()
-            .map(|(release, at)| format!("{}: release {release} comes into force", words::instant(*at)));
+        let own = instants.iter().map(|(release, at)| {
+            format!(
+                "{}: release {release} comes into force",
+                words::instant(*at)
+            )
+        });
         let ahead = self.calendar(document, later.from);
         let mut calendar: Vec<String> = own.chain(ahead).collect();
         // Each line begins with its instant.

@@ -98,7 +98,8 @@ fn scheduled(release: &Summary) -> Option<String> {
     let scheduled = release.scheduled.as_ref()?;
     let (from, person) = (instant(scheduled.from), plain(&scheduled.person));
     let withdrawn = scheduled.withdrawn_by.as_deref();
-    let withdrawn = withdrawn.map_or_else(String::new, |by| format!(", withdrawn by {}", plain(by)));
+    let withdrawn =
+        withdrawn.map_or_else(String::new, |by| format!(", withdrawn by {}", plain(by)));
     Some(format!("for {from}, by {person}{withdrawn}"))
 }
 

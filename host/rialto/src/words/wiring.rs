@@ -265,7 +265,10 @@ fn bound(rule: &BoundRule) -> String {
         let terms = one.terms;
         format!("; in quarantine after {} failures in a row", terms.failures)
     });
-    let dates = [("from", rule.effective.from), ("until", rule.effective.until)];
+    let dates = [
+        ("from", rule.effective.from),
+        ("until", rule.effective.until),
+    ];
     let dates = dates.map(|(word, at)| {
         at.map_or_else(String::new, |at| format!(" {word} {}", super::instant(at)))
     });

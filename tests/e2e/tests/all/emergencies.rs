@@ -237,8 +237,9 @@ fn with_changes(world: &World, changes: &str) -> TestScheme {
 async fn setting_changes_at_its_instant() {
     let world = world("").await;
     let written = from_now(15);
-    let change =
-        format!(r#"{{ setting = "/limits/0/maximum", value = "60", effective-from = "{written}" }}"#);
+    let change = format!(
+        r#"{{ setting = "/limits/0/maximum", value = "60", effective-from = "{written}" }}"#
+    );
     let twin = with_changes(&world, &change);
     let folder = twin.path().to_str().unwrap();
     let planned = by(&world, "hal", &["release", "plan", folder])
