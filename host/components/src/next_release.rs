@@ -68,3 +68,26 @@ impl NextRelease {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn release_that_is_not_ready_refuses_turns_from_its_instant() {
+        let next = NextRelease::default();
+        assert!(matches!(next.at(Timestamp(10)), InForce::Current));
+        next.set(Some(Next {
+            from: Timestamp(10),
+            release: None,
+            before: None,
+        }));
+        assert!(matches!(next.at(Timestamp(9)), InForce::Current));
+        for at in [10, 11] {
+            let found = next.at(Timestamp(at));
+            assert!(matches!(found, InForce::NotReady(Timestamp(10))), "{at}");
+        }
+        next.set(None);
+        assert!(matches!(next.at(Timestamp(11)), InForce::Current));
+    }
+}

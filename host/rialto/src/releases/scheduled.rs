@@ -34,7 +34,7 @@ use crate::words;
 /// How long before its instant the steps of a release's activation run, in milliseconds.
 const LEAD: u64 = 2_000;
 /// The time between two tries to bring a release into force, in milliseconds.
-const AGAIN: u64 = 10_000;
+const AGAIN: u64 = 30_000;
 /// How long turns from before an instant may still begin after it, in milliseconds.
 const SETTLED: u64 = 1_000;
 /// The furthest instant that is taken, in milliseconds from now: ten years.
@@ -282,6 +282,7 @@ impl Releases {
         let next = next.map(|one| (one.release, one.from));
         *self.ahead.next.lock() = next;
         self.ahead.is_settling.store(false, Ordering::Release);
+        *self.ahead.not_before.lock() = Timestamp::default();
         self.runtime.expect(next.map(|(_, from)| Next {
             from,
             release: None,
@@ -326,6 +327,10 @@ impl Releases {
     /// Bring all releases into force whose instant has passed. One that cannot be keeps turns from running.
     pub fn bring_due(&self, engine: &Engine) -> Vec<u64> {
         let mut brought = Vec::new();
+        // An activation that was finished at the start may have been of one.
+        if let Err(reason) = self.expect_next() {
+            self.failed(&reason);
+        }
         loop {
             let next = *self.ahead.next.lock();
             if next.is_none_or(|(_, from)| from > self.clock.now()) {
@@ -395,7 +400,9 @@ impl Releases {
     fn bring(&self, engine: &Engine) -> Result<Option<u64>, Refused> {
         let mut current = self.current.lock();
         // It may have been withdrawn meanwhile.
-        let Some(next) = self.pending()?.into_iter().next() else {
+        let now = self.clock.now();
+        let next = self.pending()?.into_iter().next();
+        let Some(next) = next.filter(|one| one.from.0.saturating_sub(LEAD) <= now.0) else {
             return Ok(None);
         };
         let number = next.release;
@@ -458,6 +465,11 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
     use super::*;
+
+    #[test]
+    fn the_lead_is_over_before_another_look_is_late() {
+        const { assert!(SETTLED < LEAD && LEAD < AGAIN) };
+    }
 
     #[test]
     fn dates_are_written_as_instants() {
