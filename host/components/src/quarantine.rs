@@ -9,6 +9,7 @@
 //! | probed | another request comes | probed; what a failure means decides |
 //! | probed | the rule fails | in quarantine for twice the pause, up to the longest |
 //! | probed | the rule gives a verdict | asked |
+//! | any | somebody ends the quarantine | asked, no failure in a row |
 //! | any | no release in memory binds the rule | (none) |
 //!
 //! What a rule does with requests that were asked before its quarantine began changes nothing. The state is of one
@@ -89,6 +90,8 @@ pub enum QuarantineStage {
     Begun,
     /// The rule has given a verdict again, at this instant (milliseconds since 1970).
     Ended(u64),
+    /// Somebody has ended it, at this instant.
+    Lifted(u64),
     /// No release in memory binds the rule any more.
     Gone,
 }
@@ -147,6 +150,18 @@ impl Drop for Watched {
 }
 
 impl Watched {
+    /// End the quarantine, if the rule is in one.
+    fn end(&self, now: u64) -> Option<Quarantined> {
+        let mut state = self.state.lock();
+        // Failures in a row without a quarantine stay: nobody has said anything about them.
+        state.quarantine.as_ref()?;
+        let ended = std::mem::take(&mut *state).quarantine?;
+        self.is_troubled.store(false, Ordering::Release);
+        drop(state);
+        self.tell(QuarantineStage::Lifted(now), ended.clone());
+        Some(ended)
+    }
+
     fn tell(&self, stage: QuarantineStage, quarantine: Quarantined) {
         let QuarantineKey { step, rule, .. } = &self.key;
         match stage {
@@ -159,6 +174,10 @@ impl Watched {
             QuarantineStage::Ended(_) => {
                 let decided = quarantine.decided;
                 tracing::warn!(%step, %rule, decided, "the quarantine of a rule is over: it has given a verdict");
+            }
+            QuarantineStage::Lifted(_) => {
+                let decided = quarantine.decided;
+                tracing::warn!(%step, %rule, decided, "the quarantine of a rule is over: somebody has ended it");
             }
             QuarantineStage::Gone => {
                 let decided = quarantine.decided;
@@ -226,6 +245,23 @@ impl Quarantines {
             let quarantine = one.state.lock().quarantine.clone();
             Some((one.key.clone(), quarantine?))
         });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|(a, _), (b, _)| (&a.step, &a.rule).cmp(&(&b.step, &b.rule)));
+        all
+    }
+
+    /// End quarantines at an instant, in all releases that are ready: the next request asks the rule, and failures are
+    /// counted from 0. Returns those that were in one, by step.
+    #[must_use]
+    pub fn end(
+        &self,
+        ends: impl Fn(&QuarantineKey) -> bool,
+        now: u64,
+    ) -> Vec<(QuarantineKey, Quarantined)> {
+        let watched: Vec<_> = self.watched.lock().values().cloned().collect();
+        let wanted = watched.iter().filter_map(Weak::upgrade);
+        let wanted = wanted.filter(|one| ends(&one.key));
+        let all = wanted.filter_map(|one| Some((one.key.clone(), one.end(now)?)));
         let mut all: Vec<_> = all.collect();
         all.sort_by(|(a, _), (b, _)| (&a.step, &a.rule).cmp(&(&b.step, &b.rule)));
         all

@@ -6,7 +6,7 @@
 //! | what if it fails? | the rule in force decides about that request, in the same turn |
 //! | what is compared? | the rule in force judges the same inputs, when they are committed |
 //! | when is it held back? | at so many failures, at once; when too many verdicts differ or need too much fuel, when that is seen |
-//! | and then? | the rule decides about all requests; the host says so in its log and in the audit log; the component judges nothing with these settings again, in any release |
+//! | and then? | the rule decides about all requests; the host says so in its log, in the audit log and to operators; the component judges nothing with these settings again, in any release |
 //!
 //! Counts begin anew when the host starts. What was held back stays so.
 
@@ -34,6 +34,7 @@ use serde_json::Value;
 use crate::audit::{Audit, AuditedAction};
 use crate::backtest::facets::Facets;
 use crate::backtest::figures::Decision;
+use crate::rule_states::{Measure, RECALLED_MS, RuleState, RuleStates};
 use crate::shares;
 use crate::spec;
 use crate::words;
@@ -84,8 +85,8 @@ impl Counts {
         self.fuel[of].value_at_quantile(0.99)
     }
 
-    /// Why the canary has gone too far by what was compared; none if it has not.
-    fn beyond(&self, terms: &CanaryTerms) -> Option<String> {
+    /// By which measure and why the canary has gone too far by what was compared; none if it has not.
+    fn beyond(&self, terms: &CanaryTerms) -> Option<(Measure, String)> {
         if self.compared < u64::from(terms.after) {
             return None;
         }
@@ -93,18 +94,30 @@ impl Counts {
         if let Some(most) = terms.drift
             && different * ALL > compared * u64::from(most)
         {
-            return Some(format!(
-                "{different} of {compared} verdicts differ from those of the rule in force"
-            ));
+            let measure = Measure {
+                name: "verdict-drift",
+                value: different * ALL / compared.max(1),
+                limit: u64::from(most),
+            };
+            let why =
+                format!("{different} of {compared} verdicts differ from those of the rule in force");
+            return Some((measure, why));
         }
         let (now, before) = (self.p99(0), self.p99(1));
         if let Some(most) = terms.fuel
             && u128::from(now) * u128::from(ALL)
                 > u128::from(before) * u128::from(ALL + u64::from(most))
         {
-            return Some(format!(
+            let limit = u128::from(before) * u128::from(ALL + u64::from(most)) / u128::from(ALL);
+            let measure = Measure {
+                name: "fuel-p99",
+                value: now,
+                limit: u64::try_from(limit).unwrap_or(u64::MAX),
+            };
+            let why = format!(
                 "99 of 100 verdicts need up to {now} fuel, and those of the rule in force {before}"
-            ));
+            );
+            return Some((measure, why));
         }
         None
     }
@@ -126,6 +139,8 @@ struct State {
     held: BTreeMap<Key, (u64, String)>,
     /// What of that is not written down yet.
     unwritten: Vec<Key>,
+    /// What of that operators are yet to be told, and which measure was too much.
+    untold: Vec<(Key, Option<Measure>)>,
     /// When it is tried again after the store did not take it.
     not_before: u64,
 }
@@ -152,8 +167,13 @@ impl Canaries for HostCanaries {
         counts.failed += 1;
         let failed = counts.failed;
         if failed >= u64::from(canary.terms.failures) {
+            let measure = Measure {
+                name: "failures",
+                value: failed,
+                limit: u64::from(canary.terms.failures),
+            };
             let why = format!("it failed {failed} times, at last so: {reason}");
-            self.hold_back(&mut state, canary, why);
+            self.hold_back(&mut state, canary, (measure, why));
         }
     }
 }
@@ -178,9 +198,14 @@ impl HostCanaries {
         let held = self.store.held_back();
         let held = held.context("reading which canaries were held back")?;
         let digest = |text: &str| text.parse::<Digest>().context("reading a canary's digest");
+        let recalled = self.clock.now().0.saturating_sub(RECALLED_MS);
         for one in held {
             let key = (digest(&one.component)?, digest(&one.settings)?);
-            self.state.lock().held.insert(key, (one.at.0, one.why));
+            let mut state = self.state.lock();
+            if one.at.0 >= recalled {
+                state.untold.push((key, None));
+            }
+            state.held.insert(key, (one.at.0, one.why));
         }
         let mut made = [0; 32];
         entropy.fill(&mut made);
@@ -213,7 +238,8 @@ impl HostCanaries {
     }
 
     /// Have the rule in force decide again, from the next turn on.
-    fn hold_back(&self, state: &mut State, canary: &BoundCanary, why: String) {
+    fn hold_back(&self, state: &mut State, canary: &BoundCanary, beyond: (Measure, String)) {
+        let (measure, why) = beyond;
         let key = key(canary);
         if state.held.contains_key(&key) {
             return;
@@ -226,6 +252,7 @@ impl HostCanaries {
         );
         state.held.insert(key, (self.clock.now().0, why));
         state.unwritten.push(key);
+        state.untold.push((key, Some(measure)));
     }
 
     /// Have the rule in force judge what a canary has decided about, and compare.
@@ -263,8 +290,8 @@ impl HostCanaries {
         for (of, fuel) in [filed.fuel, judged.fuel].into_iter().enumerate() {
             counts.fuel[of].saturating_record(fuel);
         }
-        if let Some(why) = counts.beyond(&canary.terms) {
-            self.hold_back(&mut state, canary, why);
+        if let Some(beyond) = counts.beyond(&canary.terms) {
+            self.hold_back(&mut state, canary, beyond);
         }
     }
 
@@ -301,6 +328,22 @@ impl HostCanaries {
             let about = format!("canary {component}");
             let audited = AuditedAction::new("canary-hold-back", &about);
             audit.of_host(vec![(audited, AuditOutcome::Done(why))]);
+        }
+    }
+
+    /// Tell operators which canaries were held back, as far as that is written down.
+    pub fn tell(&self, current: Option<&Release>, states: &RuleStates) {
+        let mut state = self.state.lock();
+        let untold = std::mem::take(&mut state.untold);
+        for (key, measure) in untold {
+            if state.unwritten.contains(&key) {
+                state.untold.push((key, measure));
+                continue;
+            }
+            let Some((at, why)) = state.held.get(&key) else {
+                continue;
+            };
+            states.tell(told(current, key, (measure, why.as_str()), *at));
         }
     }
 
@@ -344,6 +387,32 @@ impl HostCanaries {
             CanaryReport::of((step, bound, canary), counts, held)
         });
         reports.collect()
+    }
+}
+
+/// That a canary was held back, with its names in a release.
+fn told(
+    release: Option<&Release>,
+    held: Key,
+    (measure, why): (Option<Measure>, &str),
+    at: u64,
+) -> RuleState {
+    let of_release = release.into_iter().flat_map(all);
+    let found: Vec<_> = of_release.filter(|(_, _, one)| key(one) == held).collect();
+    let first = found.first();
+    let name = first.map(|(_, _, canary)| canary.bound.identity.name.to_string());
+    let mut steps: Vec<String> = found.iter().map(|(step, ..)| (*step).to_owned()).collect();
+    steps.sort_unstable();
+    RuleState {
+        id: format!("canary/{}/{}/HELD_BACK", held.0.hex(), held.1.hex()),
+        kind: "canary",
+        state: "HELD_BACK",
+        rule: name.unwrap_or_else(|| held.0.to_string()),
+        in_place_of: first.map(|(_, bound, _)| bound.identity.name.to_string()),
+        steps,
+        measure,
+        reason: why.to_owned(),
+        at,
     }
 }
 

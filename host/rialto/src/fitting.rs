@@ -5,7 +5,7 @@ use rialto_manifest::{Diagnostics, Scheme};
 
 use crate::located::of_all;
 use crate::releases::api_of;
-use crate::{authorization, configuration, log_lines, revocations, sources, tokens};
+use crate::{authorization, configuration, log_lines, revocations, rule_states, sources, tokens};
 
 /// The first reason for which a host does not serve a release on these listeners; none if it does.
 pub fn misfits<'n>(
@@ -36,6 +36,9 @@ pub fn misfits<'n>(
     }
     if let Err(error) = log_lines::keeper(release) {
         return of("bad-log-lines", error.to_string());
+    }
+    if let Err(error) = rule_states::keeper(release) {
+        return of("bad-rule-states", error.to_string());
     }
     None
 }

@@ -57,6 +57,7 @@ use crate::quarantines::QuarantineCollector;
 use crate::receipt_log::HostReceiptLog;
 use crate::releases::Releases;
 use crate::scheduling;
+use crate::rule_states::RuleStates;
 use crate::shadow::Shadows;
 use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
@@ -101,7 +102,7 @@ pub struct Shared {
     /// Releases.
     pub releases: Releases,
     /// The rules that are suspended.
-    pub suspended: Suspended,
+    pub suspended: Arc<Suspended>,
     /// The candidates that decide in the place of rules.
     pub canaries: Arc<HostCanaries>,
     /// The candidates in the shadow of rules.
@@ -290,6 +291,8 @@ impl Host {
         let life = operator.releases.suspension.millis();
         let suspended = Suspended::open(store.clone(), runtime.clone(), clock.clone(), life);
         let suspended = suspended.context("reading which rules are suspended")?;
+        let suspended = Arc::new(suspended);
+        let rule_states = Arc::new(RuleStates::default());
         let shadows = Shadows::new(runtime.clone(), canaries.clone(), clock.clone());
         let signed = Arc::new(Signed::default());
         metrics.add_collector(Box::new(SignedCollector(signed.clone())));
@@ -354,6 +357,12 @@ impl Host {
         handle.spawn(denials.follow(shared.engine.clone(), stop.subscribe()));
         let delivery = Delivery::new(lines, shared.engine.clone(), shared.runtime.clone());
         handle.spawn(delivery.follow(stop.subscribe()));
+        let telling = rule_states.clone().follow(
+            shared.engine.clone(),
+            shared.runtime.clone(),
+            stop.subscribe(),
+        );
+        handle.spawn(telling);
         keys.watch(shared.clone(), handle, stop.subscribe());
         tls.follow(folder, &shared, handle, &stop)?;
         let idle = operator.engine.instance_idle.into();
@@ -398,9 +407,14 @@ impl Host {
         // It need not survive a power cut, but a reader must find it complete.
         rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
         // The last step: the thread keeps the engine alive until the host is stopped.
-        host.shared
-            .shadows
-            .start(&host.shared.engine, &host.shared.audit)?;
+        let Shared {
+            engine,
+            audit,
+            shadows,
+            suspended,
+            ..
+        } = &*host.shared;
+        shadows.start(engine, audit, (suspended, &rule_states))?;
         Ok(host)
     }
 

@@ -59,6 +59,7 @@ pub mod releases;
 pub mod replay;
 pub mod revocations;
 mod scheduling;
+pub mod rule_states;
 pub mod shadow;
 mod shares;
 pub mod sign_in;

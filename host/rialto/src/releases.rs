@@ -67,6 +67,7 @@ use crate::canaries::HostCanaries;
 use crate::configuration;
 use crate::located::located;
 use crate::log_lines;
+use crate::rule_states;
 use crate::ops::reserved;
 use crate::plan;
 use crate::plans::Officers;
@@ -288,6 +289,7 @@ impl Releases {
         sources::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         revocations::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         log_lines::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
+        rule_states::keeper(&release).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         Ok(release)
     }
 }

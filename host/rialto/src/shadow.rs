@@ -31,7 +31,9 @@ use crate::backtest::facets::Facets;
 use crate::backtest::figures::{Decision, Example, Figures, Request};
 use crate::canaries::{self, HostCanaries};
 use crate::quarantines;
+use crate::rule_states::RuleStates;
 use crate::shares;
+use crate::suspensions::Suspended;
 
 use budget::Budget;
 use report::{ShadowReport, Skipped};
@@ -127,18 +129,31 @@ impl Shadows {
     }
 
     /// Start the thread that judges, for all receipts of an engine from now on, until [`Self::stop`]. It also writes down
-    /// which canaries were held back, and which quarantines have begun and ended. Only the first call has an effect.
+    /// which canaries were held back, and which quarantines have begun and ended, and has operators told of these and of
+    /// suspensions. Only the first call has an effect.
     ///
     /// # Errors
     /// When there is no thread.
-    pub fn start(self: &Arc<Self>, engine: &Engine, audit: &Arc<Audit>) -> anyhow::Result<()> {
+    pub fn start(
+        self: &Arc<Self>,
+        engine: &Engine,
+        audit: &Arc<Audit>,
+        (suspended, states): (&Arc<Suspended>, &Arc<RuleStates>),
+    ) -> anyhow::Result<()> {
         let Some(receiver) = self.receiver.lock().take() else {
             return Ok(());
         };
         let (own, its_engine, audit) = (self.clone(), engine.clone(), audit.clone());
+        let (suspended, states) = (suspended.clone(), states.clone());
         let thread = std::thread::Builder::new()
             .name("shadow".to_owned())
-            .spawn(move || own.follow(&its_engine, &audit, &receiver));
+            .spawn(move || {
+                let write_down = || {
+                    own.write_down(&audit, &states);
+                    suspended.tell(&states);
+                };
+                own.follow(&its_engine, &receiver, write_down);
+            });
         *self.thread.lock() = Some(thread.context("starting the thread of shadows")?);
         engine.observe_receipts(self.clone());
         Ok(())
@@ -154,23 +169,26 @@ impl Shadows {
     }
 
     /// Judges receipts until the host's end.
-    fn follow(&self, engine: &Engine, audit: &Audit, receipts: &Receiver<Receipt>) {
+    fn follow(&self, engine: &Engine, receipts: &Receiver<Receipt>, write_down: impl Fn()) {
         // At the usual priority: it takes locks that payments take too. What bounds it is each candidate's share.
         while !self.ends.load(Ordering::Relaxed) {
-            self.write_down(audit);
+            write_down();
             match receipts.recv_timeout(LOOK) {
                 Ok(receipt) => self.judge(engine, &receipt),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.write_down(audit);
+        write_down();
     }
 
-    /// Write down which canaries were held back, and which quarantines have begun and ended.
-    fn write_down(&self, audit: &Audit) {
+    /// Write down which canaries were held back, and which quarantines have begun and ended, and have operators told.
+    fn write_down(&self, audit: &Audit, states: &RuleStates) {
         self.canaries.write_down(audit);
-        quarantines::write_down(self.runtime.quarantines(), audit);
+        self.canaries
+            .tell(self.runtime.current().as_deref(), states);
+        let now = self.clock.now().0;
+        quarantines::write_down(self.runtime.quarantines(), audit, states, now);
     }
 
     /// What the candidates of the current release have judged so far.

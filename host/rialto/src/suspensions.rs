@@ -8,10 +8,12 @@
 //! | suspended | somebody ends it | in force again; that person suspends nothing for a day |
 //! | confirmed | somebody ends it | in force again |
 //!
+//! Operators are told of each state ([`crate::rule_states`]).
+//!
 //! A rule that is suspended is not asked, and so allows, at every step and whatever release is current. That holds for a
 //! canary too: then the rule in whose place it decides is asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -23,10 +25,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::beginning;
 use crate::operators::Caller;
+use crate::rule_states::{RECALLED_MS, RuleState, RuleStates};
 use crate::words;
 
 /// The last suspensions that are read beside those in force.
 const READ_MAX: u32 = 1_000;
+/// The pause after the store could not be read; milliseconds.
+const AGAIN: u64 = 5_000;
 /// How long a person suspends nothing after nobody has confirmed a suspension of theirs; milliseconds.
 const PAUSE: u64 = 24 * 3_600_000;
 
@@ -104,6 +109,15 @@ pub struct Suspended {
     life: u64,
     /// One change at a time.
     changing: Mutex<()>,
+    telling: Mutex<Telling>,
+}
+
+/// Which states operators were told since the host's start.
+#[derive(Default)]
+struct Telling {
+    told: BTreeSet<(u64, &'static str)>,
+    /// When there may be a new one; milliseconds since 1970.
+    next: u64,
 }
 
 impl Suspended {
@@ -123,6 +137,7 @@ impl Suspended {
             clock,
             life,
             changing: Mutex::default(),
+            telling: Mutex::default(),
         };
         suspended.tell_runtime()?;
         Ok(suspended)
@@ -273,8 +288,83 @@ impl Suspended {
             })
             .collect();
         self.runtime.suspensions().set(rules);
+        self.telling.lock().next = 0;
         Ok(())
     }
+
+    /// Tell operators which states have begun since the last call, and after a start those of some time before.
+    pub fn tell(&self, states: &RuleStates) {
+        let now = self.clock.now().0;
+        let mut telling = self.telling.lock();
+        if now < telling.next {
+            return;
+        }
+        let all = match self.read(now) {
+            Ok(all) => all,
+            Err(error) => {
+                tracing::error!(%error, "operators are not told which rules are suspended: the store could not be read; it is tried again");
+                telling.next = now.saturating_add(AGAIN);
+                return;
+            }
+        };
+        let waiting = all.iter().filter(|one| is_in_force(one, now));
+        let lapses = waiting.filter(|one| one.confirmed.is_none());
+        telling.next = lapses.map(|one| one.until.0).min().unwrap_or(u64::MAX);
+        let recalled = now.saturating_sub(RECALLED_MS);
+        let begun = all.iter().flat_map(|one| states_of(one, now));
+        let mut news: Vec<RuleState> = begun
+            .filter(|(id, state)| state.at >= recalled && telling.told.insert((*id, state.state)))
+            .map(|(_, state)| state)
+            .collect();
+        news.sort_by_key(|state| state.at);
+        for state in news {
+            states.tell(state);
+        }
+    }
+}
+
+/// The states that a suspension has had until an instant, with its number.
+fn states_of(one: &StoredSuspension, now: u64) -> Vec<(u64, RuleState)> {
+    let person = &one.person;
+    let note = if one.note.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", one.note)
+    };
+    let until = words::instant(one.until.0);
+    let mut all = vec![(
+        "SUSPENDED",
+        one.at.0,
+        format!("{person} has suspended it{note}; it is in force again at {until} unless another person confirms that"),
+    )];
+    if let Some(Act { by, at }) = &one.confirmed {
+        let said = format!("{by} has confirmed that {person} has suspended it");
+        all.push(("CONFIRMED", at.0, said));
+    }
+    if let Some(Act { by, at }) = &one.ended {
+        let said = format!("{by} has ended its suspension: it is in force again");
+        all.push(("ENDED", at.0, said));
+    }
+    if is_lapsed(one, now) {
+        let said =
+            format!("nobody has confirmed that {person} has suspended it: it is in force again");
+        all.push(("LAPSED", one.until.0, said));
+    }
+    let all = all.into_iter().map(|(state, at, reason)| {
+        let told = RuleState {
+            id: format!("suspension/{}/{state}", one.id),
+            kind: "suspension",
+            state,
+            rule: one.rule.clone(),
+            in_place_of: None,
+            steps: Vec::new(),
+            measure: None,
+            reason,
+            at,
+        };
+        (one.id, told)
+    });
+    all.collect()
 }
 
 /// Whether a release asks a rule of this name at a step, as a rule or as a canary.

@@ -28,7 +28,7 @@ pub use backtest::{backtest, shadow};
 pub use canaries::canary;
 pub use coverage::coverage;
 pub use deliveries::{deliveries, destinations, report};
-pub use drill::{drill, quarantine};
+pub use drill::{drill, quarantine, quarantine_end};
 pub use plain::{plain, plain_lines};
 pub use plans::{plan, plan_in_a_list, signatures_of_plan};
 pub use receipts::{receipts, verdict};

@@ -101,6 +101,34 @@ fn pause_doubles_with_each_probe_that_fails_up_to_the_longest() {
 }
 
 #[test]
+fn ended_quarantine_has_the_rule_asked_at_once_and_begins_anew() {
+    let quarantines = Quarantines::default();
+    let bound = begun(&quarantines);
+    let now = 102;
+    fail(&bound, now);
+    assert!(is_held(&bound, now));
+    let nobody = quarantines.end(|key| *key.rule == *"fees", now);
+    assert_eq!(nobody, Vec::new());
+    let ended = quarantines.end(|key| *key.rule == *"limits", now);
+    assert_eq!((ended[0].1.failures, ended[0].1.pause_ms), (4, 200));
+    assert_eq!(quarantines.list(), Vec::new());
+    // It is asked as often as at first, and the first pause is short again.
+    for at in 0..3 {
+        assert!(!is_held(&bound, now + at));
+        fail(&bound, now + at);
+    }
+    assert_eq!(quarantines.list()[0].1.pause_ms, 100);
+    let (changes, _) = quarantines.take_changes();
+    let stages: Vec<_> = changes.iter().map(|change| change.stage).collect();
+    let expected = [
+        QuarantineStage::Begun,
+        QuarantineStage::Lifted(now),
+        QuarantineStage::Begun,
+    ];
+    assert_eq!(stages, expected);
+}
+
+#[test]
 fn probe_whose_turn_ends_is_followed_by_another() {
     let quarantines = Quarantines::default();
     let bound = begun(&quarantines);

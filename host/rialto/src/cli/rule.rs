@@ -1,7 +1,7 @@
 //! `rialto rule`: the emergency path for one rule of a running host, and the rules in quarantine.
 
 use super::At;
-use crate::ops::Change;
+use crate::ops::{Change, EndQuarantine};
 use crate::out;
 use crate::quarantines::ShownQuarantine;
 use crate::suspensions::ShownSuspension;
@@ -56,6 +56,22 @@ pub(super) enum Rule {
         #[command(flatten)]
         at: At,
     },
+    /// End the quarantine of a rule: the next request asks it, and failures are counted from 0
+    EndQuarantine {
+        /// The rule, by its name in the scheme.
+        rule: String,
+        /// The step. Without it, at all steps.
+        #[arg(long)]
+        step: Option<String>,
+        /// Why, for the audit log.
+        #[arg(long)]
+        note: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        at: At,
+    },
     /// List the rules in quarantine: they failed several times in a row, and are not asked for a while
     Quarantines {
         /// Print JSON.
@@ -90,6 +106,23 @@ impl Rule {
                     if all.is_empty() {
                         out::note("no rule was ever suspended");
                     }
+                }
+                Ok(0)
+            }
+            Self::EndQuarantine {
+                rule,
+                step,
+                note,
+                json,
+                at,
+            } => {
+                let wanted = EndQuarantine { step, note };
+                let path = format!("/rules/{rule}/end-quarantine");
+                let ended: Vec<ShownQuarantine> = at.client()?.post(&path, &wanted)?;
+                if json {
+                    out::json(&ended)?;
+                } else {
+                    out::text(ended.iter().map(words::quarantine_end).collect::<String>())?;
                 }
                 Ok(0)
             }

@@ -66,6 +66,7 @@ pub use passkeys::{Confirming, ShownBegun, ShownConfirmation, ShownPasskey};
 pub use personal_data::{ShownKeys, Shred, ShreddedPeople};
 pub use plans::NewPlan;
 pub use problem::{Kind, Problem};
+pub use quarantines::EndQuarantine;
 pub use releases::{Change, Proposal, Swap};
 pub use sign_in::ShownSession;
 pub use tokens::{MadeToken, NewToken, ShownCredential};
@@ -154,6 +155,7 @@ routes! {
     "/releases/{number}/withdraw" post releases::withdraw;
     "/rules/{name}/swap" post releases::swap;
     "/rules/{name}/suspend" post suspensions::suspend;
+    "/rules/{name}/end-quarantine" post quarantines::end;
     "/what-if/{step}" post what_if::ask;
     "/drill/{step}" post drill::run;
     "/quarantines" get quarantines::list;

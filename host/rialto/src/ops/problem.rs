@@ -11,6 +11,7 @@ use crate::credentials::NotMade;
 use crate::passkeys;
 use crate::plans::NotSigned;
 use crate::releases::Refused;
+use crate::quarantines::NotEnded;
 use crate::suspensions::NotSuspended;
 
 /// The prefix of every problem's `type`.
@@ -87,6 +88,7 @@ kinds! {
     PlanExpired CONFLICT "plan-expired" "The plan is too old.",
     PlanUnsigned CONFLICT "plan-unsigned" "Too few officers have signed the plan.",
     RuleSuspended CONFLICT "rule-suspended" "The rule is suspended already.",
+    RuleNotInQuarantine CONFLICT "rule-not-in-quarantine" "The rule is not in quarantine.",
     SuspensionLapsed CONFLICT "suspension-lapsed" "Nobody has confirmed the person's last suspension.",
     ComponentMissing CONFLICT "component-missing" "A component has not been sent.",
     UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
@@ -189,6 +191,16 @@ impl From<NotSuspended> for Problem {
             NotSuspended::Unknown(_) => Kind::SuspensionUnknown,
             NotSuspended::Own(_) => Kind::OwnSuspension,
             NotSuspended::Unnamed => Kind::NobodyNamed,
+        };
+        Self::new(kind, refused.to_string())
+    }
+}
+
+impl From<NotEnded> for Problem {
+    fn from(refused: NotEnded) -> Self {
+        let kind = match refused {
+            NotEnded::NoRule { .. } => Kind::RuleUnknown,
+            NotEnded::NotHeld { .. } => Kind::RuleNotInQuarantine,
         };
         Self::new(kind, refused.to_string())
     }

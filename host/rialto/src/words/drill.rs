@@ -99,6 +99,17 @@ fn quarantine_terms(text: &mut String, rule: &DrilledRule) {
     );
 }
 
+/// `limits at a-check is asked again: …`
+pub fn quarantine_end(one: &ShownQuarantine) -> String {
+    format!(
+        "{} at {} is asked again: it was in quarantine since {}, and {} requests were decided without it\n",
+        plain(&one.rule),
+        plain(&one.step),
+        instant(one.since),
+        one.decided,
+    )
+}
+
 /// `limits at a-check: not asked until 2026-…, since 2026-…, after 5 failures in a row (trap): …`
 pub fn quarantine(one: &ShownQuarantine) -> String {
     format!(

@@ -16,8 +16,9 @@ use alerts::AlertDocument;
 use bindings::exports::rialto::auditing::audit_entry_quarantined;
 use bindings::exports::rialto::fsp_interop_api::notify_requested::{self, HubSignature};
 use bindings::exports::rialto::host::{
-    configuration_schema, http_report_handler, settings_handler,
+    configuration_schema, http_report_handler, rule_state_handler, settings_handler,
 };
+use bindings::exports::rialto::host::rule_state_handler::RuleState;
 use bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification, participant_liquidity_threshold_exceeded as liquidity,
     participant_state_updated,
@@ -29,6 +30,7 @@ use bindings::exports::rialto::scheduling::schedule_reminder_failed;
 use bindings::exports::rialto::security_authz::privileges_changed;
 use bindings::rialto::host::crypto::{self, OwnSignature};
 use bindings::rialto::notifications_and_alerts::notify_report::notify_report;
+use bindings::rialto::notifications_and_alerts::rule_state_changed::{self, rule_state_changed};
 use notices::{NOTICES, NoticeDocument, OWN};
 use reports::ReportDocument;
 use rialto_sdk::bindings::rialto::host::http::WhileAway;
@@ -117,6 +119,40 @@ impl audit_entry_quarantined::Guest for Component {
     fn audit_entry_quarantined(event: audit_entry_quarantined::Event) {
         subject("audit-quarantine", &event.id);
         told(&NoticeDocument::of_quarantine(&event));
+    }
+}
+
+impl rule_state_handler::Guest for Component {
+    fn rule_states_changed(changes: Vec<RuleState>) {
+        for change in changes {
+            let notice = NoticeDocument::of_rule(change.clone());
+            // The host tells it again after a failure, and after each start.
+            if NOTICES.get(&notice.id()).is_some() {
+                continue;
+            }
+            subject("rule", &change.rule);
+            told(&notice);
+            rule_state_changed(&event_of(change));
+        }
+    }
+}
+
+fn event_of(change: RuleState) -> rule_state_changed::Event {
+    let measure = change.measure.map(|measure| rule_state_changed::Measure {
+        name: measure.name,
+        value: measure.value,
+        limit: measure.limit,
+    });
+    rule_state_changed::Event {
+        id: change.id,
+        kind: change.kind,
+        state: change.state,
+        rule: change.rule,
+        in_place_of: change.in_place_of,
+        steps: change.steps,
+        measure,
+        reason: change.reason,
+        at: change.at,
     }
 }
 

@@ -1,8 +1,9 @@
-//! Notices to operators: waiting requests, and the outcomes of their own requests. A notice is stored, logged,
+//! Notices to operators: waiting requests, the outcomes of their own requests, and what the host has done by itself. A notice is stored, logged,
 //! listed over HTTP, and sent to the operators' webhook if there is one.
 
 use crate::bindings::exports::rialto::auditing::audit_entry_quarantined;
 use crate::bindings::exports::rialto::fsp_interop_api::notify_requested::{self, Worth};
+use crate::bindings::exports::rialto::host::rule_state_handler::{Measure, RuleState};
 use crate::bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification::{Audience, Event},
     participant_state_updated,
@@ -51,6 +52,9 @@ pub struct NoticeDocument {
     /// Of which context, if the notice is about its configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// Which rule is asked otherwise than before, if the notice is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<NoticedRule>,
     /// Its state.
     pub state: String,
     /// In words.
@@ -59,7 +63,91 @@ pub struct NoticeDocument {
     pub at: u64,
 }
 
+/// A rule or a canary that is asked otherwise than before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NoticedRule {
+    /// The host's id of the change.
+    pub change: String,
+    /// By its name in the scheme, or its digest.
+    pub name: String,
+    /// The rule in whose place a canary has decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<String>,
+    /// The steps, where it is of some steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
+    /// What went beyond its limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<NoticedMeasure>,
+}
+
+/// What was compared with a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NoticedMeasure {
+    /// `failures`, `verdict-drift` in millionths, or `fuel-p99`.
+    pub name: String,
+    /// What it was.
+    pub value: u64,
+    /// The limit.
+    pub limit: u64,
+}
+
 impl NoticeDocument {
+    /// The notice that the host has changed how a rule is asked.
+    #[must_use]
+    pub fn of_rule(changed: RuleState) -> Self {
+        let RuleState {
+            id,
+            kind,
+            state,
+            rule,
+            in_place_of,
+            steps,
+            measure,
+            reason,
+            at,
+        } = changed;
+        let at_steps = match steps.as_slice() {
+            [] => String::new(),
+            steps => format!(" at {}", steps.join(", ")),
+        };
+        let place = in_place_of.as_ref();
+        let place = place.map_or_else(String::new, |of| format!(" in the place of {of}"));
+        let what = match (kind.as_str(), state.as_str()) {
+            ("canary", _) => format!("the canary {rule}{place}{at_steps} is held back"),
+            ("quarantine", "BEGUN") => format!("the rule {rule}{at_steps} is in quarantine"),
+            ("quarantine", _) => format!("the quarantine of the rule {rule}{at_steps} is over"),
+            ("suspension", "SUSPENDED" | "CONFIRMED") => format!("the rule {rule} is suspended"),
+            ("suspension", _) => format!("the suspension of the rule {rule} is over"),
+            (kind, state) => format!("{kind} {rule}{at_steps} is {state}"),
+        };
+        Self {
+            audience: OPERATORS.to_owned(),
+            reminder: None,
+            entry: None,
+            request: None,
+            kind,
+            participant: None,
+            context: None,
+            rule: Some(NoticedRule {
+                change: id,
+                name: rule,
+                in_place_of,
+                steps,
+                measure: measure.map(|Measure { name, value, limit }| NoticedMeasure {
+                    name,
+                    value,
+                    limit,
+                }),
+            }),
+            state,
+            message: format!("{what}: {reason}"),
+            at,
+        }
+    }
+
     /// The notice of a request.
     #[must_use]
     pub fn of_request(event: Event) -> Self {
@@ -75,6 +163,7 @@ impl NoticeDocument {
             kind: event.kind,
             participant: Some(event.participant),
             context: None,
+            rule: None,
             state: event.state,
             message: event.message,
             at: event.at,
@@ -93,6 +182,7 @@ impl NoticeDocument {
             kind: "participant-state".to_owned(),
             participant: Some(event.participant.clone()),
             context: None,
+            rule: None,
             state: if event.may_transact {
                 "ACTIVE"
             } else {
@@ -128,6 +218,7 @@ impl NoticeDocument {
             kind: kind.to_owned(),
             participant: None,
             context: None,
+            rule: None,
             state: state.to_owned(),
             message: format!("{summary}: {how}"),
             at: event.changed_at,
@@ -157,6 +248,7 @@ impl NoticeDocument {
             kind: "configuration".to_owned(),
             participant: None,
             context: Some(event.context.clone()),
+            rule: None,
             state: "CHANGED".to_owned(),
             message: format!("{} has other values of {named}{more}: {by}", event.context),
             at: event.at,
@@ -179,6 +271,7 @@ impl NoticeDocument {
                 "{context} has another secret {names}: {maker} has set it, {checker} approved it"
             ),
             context: Some(context),
+            rule: None,
             state: "CHANGED".to_owned(),
             at: event.at,
         }
@@ -207,6 +300,7 @@ impl NoticeDocument {
             kind: "reminder".to_owned(),
             participant: None,
             context: None,
+            rule: None,
             state: "GIVEN_UP".to_owned(),
             message: format!(
                 "the callback of the reminder {id} of {client} was given up after {attempts} attempts: {reason}; {then}"
@@ -233,6 +327,7 @@ impl NoticeDocument {
             kind: "audit-entry".to_owned(),
             participant: None,
             context: None,
+            rule: None,
             state: "QUARANTINED".to_owned(),
             message: format!(
                 "an entry of the audit log by {sender} is in quarantine as {id}: {reason}; entries that wait there: {waiting}"
@@ -248,6 +343,7 @@ impl NoticeDocument {
         let about = about.or(self.context.as_deref());
         let about = about.or(self.reminder.as_deref());
         let about = about.or(self.entry.as_deref());
+        let about = about.or(self.rule.as_ref().map(|rule| rule.change.as_str()));
         let about = about.unwrap_or_default();
         format!("{}/{:013}/{about}/{}", self.audience, self.at, self.state)
     }
@@ -271,11 +367,12 @@ impl NoticeDocument {
             signature: None,
             worth: Worth::Lasting(WORTH_MS),
             give_up_while_away: false,
-            subject: match (&self.participant, &self.reminder, &self.request) {
+            subject: match (&self.participant, &self.reminder, &self.rule) {
                 (Some(participant), ..) => format!("participant:{participant}"),
                 (None, Some(reminder), _) => format!("reminder:{reminder}"),
-                (None, None, request) => {
-                    format!("request:{}", request.as_deref().unwrap_or_default())
+                (None, None, Some(rule)) => format!("rule:{}", rule.name),
+                (None, None, None) => {
+                    format!("request:{}", self.request.as_deref().unwrap_or_default())
                 }
             },
             correlation: String::new(),
@@ -365,6 +462,38 @@ mod tests {
         assert_eq!(notice.message, message);
         let id = "operators/0000000000009/0000000000009-4/QUARANTINED";
         assert_eq!(notice.id(), id);
+    }
+
+    #[test]
+    fn notice_of_a_canary_says_by_which_measure_it_is_held_back() {
+        let changed = RuleState {
+            id: "canary/1/2/HELD_BACK".to_owned(),
+            kind: "canary".to_owned(),
+            state: "HELD_BACK".to_owned(),
+            rule: "limits-next".to_owned(),
+            in_place_of: Some("limits".to_owned()),
+            steps: vec!["quote-request-check".to_owned()],
+            measure: Some(Measure {
+                name: "failures".to_owned(),
+                value: 3,
+                limit: 3,
+            }),
+            reason: "it failed 3 times".to_owned(),
+            at: 9,
+        };
+        let notice = NoticeDocument::of_rule(changed);
+        assert_eq!(
+            notice.message,
+            "the canary limits-next in the place of limits at quote-request-check is held back: it failed 3 times"
+        );
+        assert_eq!(
+            notice.id(),
+            "operators/0000000000009/canary/1/2/HELD_BACK/HELD_BACK"
+        );
+        let sent = notice.to_webhook("http://127.0.0.1:9/hook");
+        assert_eq!(sent.subject, "rule:limits-next");
+        let body: serde_json::Value = serde_json::from_str(&sent.body.unwrap()).unwrap();
+        assert_eq!(body["rule"]["measure"]["limit"], 3);
     }
 
     #[test]

@@ -101,6 +101,7 @@ mod component {
         }
         notifications_and_alerts {
             notify_report,
+            rule_state_changed,
         }
         participant_lifecycle_management {
             approval_notification,

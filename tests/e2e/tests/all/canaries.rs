@@ -7,7 +7,7 @@ use std::time::Duration;
 use rialto_simulator::fsp::Step;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
-use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, Office, TestScheme, World, WorldOptions, witness};
 use serde_json::{Value, json};
 
 /// Longer than the host takes to compare.
@@ -179,6 +179,94 @@ async fn canary_that_fails_is_held_back_at_once_and_no_request_is_refused() {
     );
     committed(&world.pay("50", "USD").await).unwrap();
     world.settled_books().await.unwrap();
+}
+
+/// The notices to operators that a canary is held back.
+async fn notices(office: &Office) -> anyhow::Result<Vec<Value>> {
+    let all = office.get("anna", "/notices?audience=operators").await?;
+    let all = all["items"].as_array().unwrap().iter();
+    let of_canaries = all.filter(|notice| notice["kind"] == "canary");
+    Ok(of_canaries.cloned().collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_and_contexts_are_told_once_that_a_canary_is_held_back() {
+    let terms =
+        "settings = { do = \"trap\" }\nto = { hash = \"100 %\" }\nhold-back = { failures = 2 }";
+    let scheme = scheme("hostile-rule", terms);
+    scheme.add_operators(&[("anna", "\"reader\"")]).unwrap();
+    witness::add(&scheme).unwrap();
+    let began = witness::now().unwrap();
+    let mut world = world(scheme).await;
+    let office = Office::of(&world.scheme, &world.host, &["anna"]).unwrap();
+    committed(&world.pay("50", "USD").await).unwrap();
+    let told = until("the notice", SOON, async || {
+        let all = notices(&office).await?;
+        Ok(match all.as_slice() {
+            [one] => Ok(one.clone()),
+            other => Err(format!("{other:?}")),
+        })
+    })
+    .await
+    .unwrap();
+    assert_eq!(told["state"], "HELD_BACK", "{told:#}");
+    let rule = &told["rule"];
+    assert_eq!(
+        (&rule["name"], &rule["inPlaceOf"]),
+        (&json!("hostile-rule"), &json!("amount-limits"))
+    );
+    assert_eq!(
+        rule["steps"],
+        json!(["quote-request-check", "transfer-prepare-check"])
+    );
+    assert_eq!(
+        rule["measure"],
+        json!({ "name": "failures", "value": 2, "limit": 2 })
+    );
+    assert!(told["at"].as_u64().unwrap() >= began, "{told:#}");
+    let events = async |office: &Office| -> anyhow::Result<Vec<Value>> {
+        let all = witness::since(office, began).await?.into_iter();
+        let of_rules = all.filter(|one| one.event == "rule-state-changed");
+        Ok(of_rules.map(|one| one.content).collect())
+    };
+    let event = until("the event", SOON, async || {
+        let all = events(&office).await?;
+        Ok(match all.as_slice() {
+            [one] => Ok(one.clone()),
+            other => Err(format!("{other:?}")),
+        })
+    })
+    .await
+    .unwrap();
+    assert_eq!(
+        (&event["kind"], &event["in_place_of"]),
+        (&json!("canary"), &json!("amount-limits")),
+        "{event:#}"
+    );
+    // A start tells it again, and nobody hears it twice. What a suspension tells after it comes in the same order.
+    tokio::task::block_in_place(|| world.host.restart()).unwrap();
+    let office = Office::of(&world.scheme, &world.host, &["anna"]).unwrap();
+    let suspended = office
+        .post(
+            rialto_tests::office::OFFICE,
+            "/rules/amount-limits/suspend",
+            &json!({ "note": "a fence" }),
+        )
+        .await
+        .unwrap();
+    assert_eq!(suspended.status, 200, "{:?}", suspended.body);
+    until("the event of the suspension", SOON, async || {
+        let all = events(&office).await?;
+        let kinds: Vec<&str> = all.iter().filter_map(|one| one["kind"].as_str()).collect();
+        Ok(if kinds == ["canary", "suspension"] {
+            Ok(())
+        } else {
+            Err(format!("{kinds:?}"))
+        })
+    })
+    .await
+    .unwrap();
+    assert_eq!(notices(&office).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -318,6 +318,35 @@ async fn rule_in_quarantine_is_not_asked_and_payments_go_on() {
         assert_eq!(metrics.get(name).unwrap(), value, "{name}");
     }
 
+    // Somebody who has repaired what was wrong has the rule asked at once.
+    let end = |more: &[&str]| {
+        let mut command = vec!["rule", "end-quarantine", "--note", "repaired"];
+        command.extend(more);
+        world.host.cli(&command).unwrap()
+    };
+    let said = end(&["unknown-rule"]);
+    assert!(said.said().contains("has no rule `unknown-rule`"), "{said}");
+    let said = end(&[RULE, "--step", "quote-request-check"]);
+    assert_ne!(said.code, 0, "{said}");
+    let said = end(&[RULE, "--step", STEP]).success().unwrap();
+    assert!(said.contains("is asked again"), "{said}");
+    assert_eq!(quarantines(&world), json!([]));
+    let said = end(&[RULE]);
+    assert!(said.said().contains("is not in quarantine"), "{said}");
+    let paid = world.pay("5", "USD").await;
+    committed(&paid).unwrap();
+    let filed = receipts(&world, &paid.transfer_id, &[]);
+    let asked = filed.iter().find(|one| one["receipt"]["rule"] == RULE);
+    assert_eq!(asked.unwrap()["receipt"]["quarantined"], Value::Null);
+    let audit = world.host.cli(&["audit", "--about", RULE]).unwrap();
+    let audit = audit.success().unwrap();
+    assert!(
+        audit.contains("quarantine-lift") && audit.contains("repaired"),
+        "{audit}"
+    );
+    committed(&world.pay("5", "USD").await).unwrap();
+    assert_eq!(quarantines(&world)[0]["failures"], 2, "it begins anew");
+
     // A restart begins anew: the rule is asked.
     tokio::task::block_in_place(|| world.host.restart()).unwrap();
     assert_eq!(quarantines(&world), json!([]));

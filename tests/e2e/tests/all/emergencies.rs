@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rialto_simulator::fsp::Step;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
-use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, Office, TestScheme, World, WorldOptions};
 use serde_json::Value;
 
 /// Longer than a host takes.
@@ -146,6 +146,23 @@ async fn suspension_that_nobody_confirms_is_over_by_itself() {
         &by(&world, "hal", &["rule", "confirm", "1"]),
         "no suspension 1 is in force",
     );
+    let office = Office::of(&world.scheme, &world.host, &["hal"]).unwrap();
+    until("operators are told", SOON, async || {
+        let all = office.get("hal", "/notices?audience=operators").await?;
+        let all = all["items"].as_array().unwrap();
+        let states: Vec<&str> = all
+            .iter()
+            .filter(|one| one["kind"] == "suspension")
+            .filter_map(|one| one["state"].as_str())
+            .collect();
+        Ok(if states == ["SUSPENDED", "LAPSED"] {
+            Ok(())
+        } else {
+            Err(format!("{all:?}"))
+        })
+    })
+    .await
+    .unwrap();
     // Otherwise grace alone could do without the rule, again and again.
     is_refused(&suspend(&world, "grace"), "who suspends nothing until");
     suspend(&world, "hal").success().unwrap();
