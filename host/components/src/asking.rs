@@ -34,6 +34,7 @@ use crate::release::{BoundCanary, BoundRule, Release};
 use crate::rules::{CanaryOf, NoVerdict, Outcome, Receipt, refuse, salted};
 use crate::spec::Failing;
 use crate::values::Json;
+use crate::what_if;
 
 /// What the history has in the place of a verdict of a rule that is suspended.
 pub const SUSPENDED: &str = "suspended";
@@ -47,6 +48,9 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
     let Some(active) = &mut guest.active else {
         return Err(wasmtime::format_err!("there is no turn"));
     };
+    if active.what_if.is_some() {
+        return what_if::ask(active, step, params);
+    }
     let now = active.turn.now().0;
     let judges = Judges::of(&active.release, active.agreed, now);
     let mut queue = judges.queue(step);

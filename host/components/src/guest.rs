@@ -8,6 +8,7 @@ use rialto_keys::Keys;
 use rialto_signatures::Signers;
 use wasmtime::{DEFAULT_INSTANCE_LIMIT, ResourceLimiter};
 
+use crate::what_if::ToldVerdict;
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
@@ -38,6 +39,8 @@ pub struct Active {
     pub caller: Option<Source>,
     /// Under which rules the component with the turn has agreed on what it has judged now.
     pub agreed: Option<Agreed>,
+    /// What rules have said about the draft that the component with the turn has judged; none if it asks about what happens.
+    pub what_if: Option<Vec<ToldVerdict>>,
 }
 
 /// Who has made a call.

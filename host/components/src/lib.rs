@@ -49,6 +49,7 @@ pub mod suspensions;
 pub mod tls;
 pub mod values;
 pub mod wasi;
+pub mod what_if;
 pub mod wiring;
 
 pub use activation::{Activation, ComponentPrivileges, Privilege};

@@ -197,6 +197,7 @@ fn call(
         let mut active = lend(&mut store)?;
         let own_caller = active.caller.replace(Source::Component(caller));
         let own_agreed = active.agreed.take();
+        let own_what_if = active.what_if.take();
         let release = active.release.clone();
         let started_us = active.turn.monotonic_us();
         let member = &release.members[provider];
@@ -214,6 +215,7 @@ fn call(
         active.depth = depth.expect("a call that ends was counted when the turn was lent to it");
         active.caller = own_caller;
         active.agreed = own_agreed;
+        active.what_if = own_what_if;
         store.data_mut().active = Some(active);
         outcome.map_err(|error| explain(member, error))?;
         noted.map_err(wasmtime::Error::from)

@@ -21,6 +21,7 @@ use crate::quarantine::BoundQuarantine;
 use crate::spec::{CanaryTerms, Effective, Isolation, Limits, Role};
 use crate::steps::Asked;
 use crate::suspensions::Suspensions;
+use crate::what_if::Drafts;
 use crate::wiring::Wiring;
 
 /// A function that a component exports.
@@ -160,6 +161,8 @@ pub struct BoundRule {
     pub quarantine: Option<BoundQuarantine>,
     /// Whether the current release's one judges also what was agreed under an earlier one.
     pub always_newest: bool,
+    /// Whether clients are told nothing of it.
+    pub confidential: bool,
     /// When the rule is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.
@@ -208,6 +211,8 @@ pub struct Release {
     pub(crate) asked: HashMap<Name, Asked>,
     /// Rules that are suspended now, whatever the release.
     pub(crate) suspensions: Arc<Suspensions>,
+    /// How many drafts each asker has had judged, whatever the release.
+    pub(crate) drafts: Arc<Drafts>,
     /// Who says which requests a canary decides about.
     pub(crate) canaries: Arc<dyn Canaries>,
     /// The releases that stay ready. They have this too, so it does not keep them.

@@ -35,6 +35,7 @@ use crate::quarantine::Quarantines;
 use crate::release::{Member, Release};
 use crate::surfaces::auditing;
 use crate::suspensions::Suspensions;
+use crate::what_if::Drafts;
 use crate::tls::{NoTls, TlsFiles};
 use crate::values::decode;
 
@@ -86,6 +87,8 @@ pub struct Runtime {
     pub(crate) audit_log: Arc<dyn AuditLog>,
     pub(crate) denials: Arc<dyn Denials>,
     pub(crate) suspensions: Arc<Suspensions>,
+    /// How many drafts each asker has had judged.
+    pub(crate) drafts: Arc<Drafts>,
     pub(crate) canaries: Arc<dyn Canaries>,
     pub(crate) quarantines: Arc<Quarantines>,
     current: ArcSwapOption<Release>,
@@ -116,6 +119,7 @@ impl Runtime {
             audit_log: Arc::new(NoAuditLog),
             denials: denials::none(),
             suspensions: Arc::default(),
+            drafts: Arc::default(),
             canaries: Arc::new(NoCanaries),
             quarantines: Arc::default(),
             current: ArcSwapOption::empty(),
@@ -490,6 +494,7 @@ pub(crate) fn run_in<T>(
         actor: None,
         caller: None,
         agreed: None,
+        what_if: None,
     });
     let outcome = member
         .arm(&mut lease.store)
@@ -544,6 +549,7 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
         actor: None,
         caller: None,
         agreed: None,
+        what_if: None,
     };
     let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
     Handled {

@@ -140,6 +140,8 @@ pub struct StepSpec {
     pub quarantine: Option<QuarantineTerms>,
     /// Whether the current release's one judges also what was agreed under an earlier one.
     pub always_newest: bool,
+    /// Whether clients are told nothing of it.
+    pub confidential: bool,
     /// When it is asked.
     pub effective: Effective,
     /// The candidate in its shadow, if there is one.

@@ -79,6 +79,10 @@ pub fn release(
                 .rules
                 .iter()
                 .any(|(name, rule)| *name == binding.rule && rule.always_newest),
+            confidential: scheme
+                .rules
+                .iter()
+                .any(|(name, rule)| *name == binding.rule && rule.confidential),
             effective: Effective {
                 from: binding.effective_from.map(|at| at.millis()),
                 until: binding.effective_until.map(|at| at.millis()),

@@ -249,6 +249,7 @@ impl RuleFile {
             failure_code: FAILURE_CODE.into(),
             quarantine: None,
             always_newest: false,
+            confidential: false,
             effective: Effective::default(),
             shadow: None,
             canary: None,

@@ -142,6 +142,7 @@ pub fn at(step: &str, rule: &str, settings: &str, failing: Failing) -> StepSpec 
         failure_code: FAILURE_CODE.into(),
         quarantine: None,
         always_newest: false,
+        confidential: false,
         effective: Effective::default(),
         shadow: None,
         canary: None,
