@@ -8,7 +8,6 @@ use rialto_keys::Keys;
 use rialto_signatures::Signers;
 use wasmtime::{DEFAULT_INSTANCE_LIMIT, ResourceLimiter};
 
-use crate::what_if::ToldVerdict;
 use crate::audit_log::AuditLog;
 use crate::authority::ClientAuthority;
 use crate::deadline::Deadline;
@@ -19,6 +18,7 @@ use crate::release::Release;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
 use crate::wasi::{self, Wasi};
+use crate::what_if::ToldVerdict;
 
 /// The deepest nesting of calls between components.
 pub const CALL_DEPTH_MAX: u32 = 16;

@@ -35,9 +35,9 @@ use crate::quarantine::Quarantines;
 use crate::release::{Member, Release};
 use crate::surfaces::auditing;
 use crate::suspensions::Suspensions;
-use crate::what_if::Drafts;
 use crate::tls::{NoTls, TlsFiles};
 use crate::values::decode;
+use crate::what_if::Drafts;
 
 /// The interface and function that components export for reminders.
 pub const REMINDER: (&str, &str) = ("rialto:host/reminder-handler@0.1.0", "reminder-due");

@@ -99,8 +99,9 @@ impl Counts {
                 value: different * ALL / compared.max(1),
                 limit: u64::from(most),
             };
-            let why =
-                format!("{different} of {compared} verdicts differ from those of the rule in force");
+            let why = format!(
+                "{different} of {compared} verdicts differ from those of the rule in force"
+            );
             return Some((measure, why));
         }
         let (now, before) = (self.p99(0), self.p99(1));

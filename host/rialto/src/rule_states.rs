@@ -42,7 +42,9 @@ pub const RECALLED_MS: u64 = 30 * 24 * 3_600_000;
 
 /// Several components would hear of it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("several components would be told how rules are asked: only one may export `{HANDLER}`, and {0} do")]
+#[error(
+    "several components would be told how rules are asked: only one may export `{HANDLER}`, and {0} do"
+)]
 pub struct Several(String);
 
 /// The component that hears of it, if there is one.
@@ -154,7 +156,9 @@ impl RuleStates {
                 }
                 Err(error) => {
                     if failures == 0 {
-                        tracing::warn!("operators could not be told of changes of rules; the host tries again: {error:#}");
+                        tracing::warn!(
+                            "operators could not be told of changes of rules; the host tries again: {error:#}"
+                        );
                     }
                     failures = failures.saturating_add(1);
                 }

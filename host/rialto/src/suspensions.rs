@@ -335,7 +335,9 @@ fn states_of(one: &StoredSuspension, now: u64) -> Vec<(u64, RuleState)> {
     let mut all = vec![(
         "SUSPENDED",
         one.at.0,
-        format!("{person} has suspended it{note}; it is in force again at {until} unless another person confirms that"),
+        format!(
+            "{person} has suspended it{note}; it is in force again at {until} unless another person confirms that"
+        ),
     )];
     if let Some(Act { by, at }) = &one.confirmed {
         let said = format!("{by} has confirmed that {person} has suspended it");

@@ -20,11 +20,7 @@ impl Host for Guest {
         Ok(())
     }
 
-    fn ask_what_if(
-        &mut self,
-        asker: String,
-        per_minute: u32,
-    ) -> wasmtime::Result<Result<(), u32>> {
+    fn ask_what_if(&mut self, asker: String, per_minute: u32) -> wasmtime::Result<Result<(), u32>> {
         self.turn_ref()?;
         let Some(active) = &mut self.active else {
             return Err(wasmtime::format_err!("there is no turn"));

@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::credentials::NotMade;
 use crate::passkeys;
 use crate::plans::NotSigned;
-use crate::releases::Refused;
 use crate::quarantines::NotEnded;
+use crate::releases::Refused;
 use crate::suspensions::NotSuspended;
 
 /// The prefix of every problem's `type`.

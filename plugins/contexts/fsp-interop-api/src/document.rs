@@ -9,6 +9,14 @@ use crate::settings::{Deviation, IdFormat, Settings};
 /// The document of the defaults.
 const DOCUMENT: &str = include_str!("../openapi.yaml");
 
+/// The paths of what-if, and the schema of its answers.
+const WHAT_IF: &str = include_str!("../what-if.yaml");
+const WHAT_IF_SCHEMAS: &str = include_str!("../what-if-schemas.yaml");
+
+/// The lines before which these are inserted.
+const COMPONENTS: &str = "\n\ncomponents:\n";
+const SCHEMAS: &str = "\n  schemas:\n";
+
 /// The pattern of ids in the default document, without anchors.
 const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
 /// A UUID of any version of RFC 9562.
@@ -35,6 +43,11 @@ const PATHS: &str = "\npaths:\n";
 #[must_use]
 pub fn of(settings: &Settings) -> String {
     let mut document = DOCUMENT.to_owned();
+    if settings.what_if.participants {
+        let with = format!("\n{WHAT_IF}\ncomponents:\n");
+        document = document.replacen(COMPONENTS, &with, 1);
+        document = document.replacen(SCHEMAS, &format!("{SCHEMAS}{WHAT_IF_SCHEMAS}"), 1);
+    }
     if settings.id_formats != [IdFormat::Uuid] {
         document = document.replace(&format!("'^{UUID}$'"), &format!("'{}'", ids(settings)));
     }
@@ -151,6 +164,25 @@ mod tests {
             assert_eq!(after.replacen(", '2.0'", "", 1), **before);
         }
         assert_eq!(document.len(), DOCUMENT.len() + 8 * ", '2.0'".len());
+    }
+
+    #[test]
+    fn participants_may_ask_what_if_only_if_set() {
+        let document = of(&Settings {
+            what_if: crate::settings::WhatIf {
+                participants: true,
+                ..Default::default()
+            },
+            ..Settings::default()
+        });
+        for operation in crate::what_if::OPERATIONS {
+            let line = format!("operationId: {operation}");
+            assert_eq!(lines_with(&document, &line).len(), 1);
+            assert!(!DOCUMENT.contains(&line));
+        }
+        let added = WHAT_IF.lines().count() + WHAT_IF_SCHEMAS.lines().count();
+        assert_eq!(document.lines().count(), DOCUMENT.lines().count() + added);
+        assert_eq!(lines_with(&document, "    WhatIf:").len(), 1);
     }
 
     #[test]

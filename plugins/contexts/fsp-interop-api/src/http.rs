@@ -11,7 +11,7 @@ use crate::jws::memory::Documents;
 use crate::jws::{HostKeys, Judge};
 use crate::remembered::Once;
 use crate::settings::Settings;
-use crate::{document, fido, inbound, refusal, remembered, signers, usual};
+use crate::{document, fido, inbound, refusal, remembered, signers, usual, what_if};
 use rialto_sdk::auditing::Refused;
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
 use rialto_sdk::bindings::rialto::host::{clock, configuration};
@@ -103,6 +103,19 @@ impl Guest for Component {
             };
             let registrar = &fido::SecurityCrypto;
             let answer = fido::answer(&request, &headers, judge, is_participant, registrar);
+            return answer.unwrap_or_else(|error| sender.refuse(fido::json_type(), &error));
+        }
+        if what_if::OPERATIONS.contains(&request.operation_id.as_str()) {
+            let measure = inbound::Measure {
+                scheme: scheme(),
+                settings,
+                keys: &HostKeys,
+                memory: &memory,
+                taken: &AskTransfers,
+                now: clock::now(),
+            };
+            let rules = &what_if::HostRules;
+            let answer = what_if::answer(request, &headers, measure, is_participant, rules);
             return answer.unwrap_or_else(|error| sender.refuse(fido::json_type(), &error));
         }
         let usual = usual::headers(&headers, settings, |_| false);

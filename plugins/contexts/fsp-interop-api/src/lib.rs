@@ -13,6 +13,7 @@
 //! | how a callback is built and handed on | [`notice`], [`headers`], [`delivery`] |
 //! | what a signature must say, and what the hub signs | [`jws`] |
 //! | how a user's authenticator is registered | [`fido`] |
+//! | how a participant asks what the rules would say | [`what_if`] |
 //! | how it is known who had a key | `signers` |
 //! | what is not asked again in each turn | `remembered` |
 //! | what a delivery report leads to | [`report`] |
@@ -39,6 +40,7 @@ mod signers;
 pub mod usual;
 #[cfg(test)]
 mod versions;
+pub mod what_if;
 
 pub use rialto_sdk::media;
 

@@ -39,6 +39,27 @@ pub struct Settings {
     /// What becomes of version 2.0 of each resource, in `Content-Type` and in `Accept`. Its bodies are those
     /// of 1.x with some optional members more, and go on as they are.
     pub resource_version2: Deviation,
+    /// Whether participants may ask what the rules would say.
+    pub what_if: WhatIf,
+}
+
+/// See [`Settings::what_if`].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct WhatIf {
+    /// Whether they may. It tells them the settings of all rules that are not confidential.
+    pub participants: bool,
+    /// The most drafts of one participant in a minute.
+    pub per_minute: u32,
+}
+
+impl Default for WhatIf {
+    fn default() -> Self {
+        Self {
+            participants: false,
+            per_minute: 60,
+        }
+    }
 }
 
 /// A form of ids.
@@ -124,6 +145,7 @@ impl Default for Settings {
             charset_parameter: Deviation::default(),
             trailing_slash: Deviation::default(),
             resource_version2: Deviation::default(),
+            what_if: WhatIf::default(),
         }
     }
 }
@@ -157,6 +179,12 @@ impl Settings {
             if time == 0 {
                 problems.note(pointer, format!("it must be more than 0: otherwise {why}"));
             }
+        }
+        if self.what_if.per_minute == 0 {
+            problems.note(
+                "/whatIf/perMinute",
+                "it must be more than 0: without `participants` nobody may ask".to_owned(),
+            );
         }
         if self.id_formats.is_empty() {
             problems.note(
@@ -240,5 +268,6 @@ mod tests {
             &schema,
             "/properties/signatures",
         );
+        rialto_json_schema::settings::describes_members::<WhatIf>(&schema, "/properties/whatIf");
     }
 }

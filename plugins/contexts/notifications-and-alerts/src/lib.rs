@@ -15,10 +15,10 @@ pub mod settings;
 use alerts::AlertDocument;
 use bindings::exports::rialto::auditing::audit_entry_quarantined;
 use bindings::exports::rialto::fsp_interop_api::notify_requested::{self, HubSignature};
+use bindings::exports::rialto::host::rule_state_handler::RuleState;
 use bindings::exports::rialto::host::{
     configuration_schema, http_report_handler, rule_state_handler, settings_handler,
 };
-use bindings::exports::rialto::host::rule_state_handler::RuleState;
 use bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification, participant_liquidity_threshold_exceeded as liquidity,
     participant_state_updated,

@@ -4,6 +4,7 @@
 //! or two values. Checks that need state are left to the contexts, with one exception: whether the sender is a
 //! participant, since others could not be told of an error later.
 
+mod drafts;
 mod lookups;
 mod publish;
 mod quotes;
@@ -12,6 +13,7 @@ mod tests;
 mod transfers;
 mod values;
 
+pub use drafts::{Draft, draft};
 pub use publish::publish;
 pub use transfers::Taken;
 

@@ -127,7 +127,7 @@ impl Examined<'_> {
         })
     }
 
-    fn terms_requested(&self) -> Result<QuoteTermsRequested, ErrorInformation> {
+    pub(super) fn terms_requested(&self) -> Result<QuoteTermsRequested, ErrorInformation> {
         let body: QuoteRequestBody = self.members()?;
         let (payer, payee) = (&body.payer.party_id_info, &body.payee.party_id_info);
         if payer.fsp_id.is_some_and(|fsp| fsp != self.source) {
