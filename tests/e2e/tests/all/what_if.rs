@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use http::Method;
+use rialto_tests::books::documents;
+use rialto_tests::messages::quote;
 use rialto_tests::scenes::committed;
 use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
 use serde_json::{Value, json};
@@ -110,4 +113,86 @@ async fn rules_judge_a_draft_and_nothing_happens() {
         said.said().contains("there is no receipt about draft"),
         "{said}"
     );
+}
+
+/// What an FSP is told about a draft quote of its own, changed.
+async fn drafted(world: &World, change: impl FnOnce(&mut Value)) -> (u16, Value) {
+    let body = quote(&world.payer().new_id(), change).to_string();
+    let asked = world.payer().raw(Method::POST, "/what-if/quotes");
+    let asked = asked.header("content-type", "application/json").body(body);
+    let answer = asked.send().await.unwrap();
+    let told = serde_json::from_slice(&answer.body).unwrap_or_default();
+    (answer.status.as_u16(), told)
+}
+
+#[tokio::test]
+async fn fsp_asks_about_a_draft_and_is_told_limits_but_nothing_confidential() {
+    let scheme = TestScheme::demo().unwrap();
+    let on = "whatIf = { participants = true, perMinute = 4 }";
+    scheme.set("fsp-interop-api", on).unwrap();
+    scheme.add_rule("hostile-rule").unwrap();
+    // It would refuse each draft, if it were asked.
+    scheme
+        .add_step(
+            "quote-request-check",
+            "hostile-rule",
+            "settings = { do = \"refuse\" }\non-failure = \"allow\"",
+        )
+        .unwrap();
+    scheme
+        .edit(
+            "[rules.hostile-rule]\n",
+            "[rules.hostile-rule]\nconfidential = true\n",
+        )
+        .unwrap();
+    scheme.lock().unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let before = documents(&world.host, "accounts-and-balances", "accounts").unwrap();
+    let mut id = String::new();
+    let (status, told) = drafted(&world, |body| {
+        body["quoteId"].as_str().unwrap().clone_into(&mut id);
+    })
+    .await;
+    assert_eq!(status, 200, "{told:#}");
+    assert_eq!(
+        (&told["whatIf"], &told["allows"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(told["verdicts"].as_array().unwrap().len(), 1, "{told:#}");
+    let limits = &told["verdicts"][0];
+    assert_eq!(limits["rule"], "amount-limits");
+    assert_eq!(limits["settings"]["limits"][0]["maximum"], "10000");
+    assert!(!told.to_string().contains("hostile"), "{told:#}");
+    let (_, told) = drafted(&world, |body| body["amount"]["amount"] = json!("10001")).await;
+    assert_eq!(told["allows"], false, "{told:#}");
+    let violation = &told["verdicts"][0]["violations"][0];
+    assert_eq!(violation["errorCode"], "4200", "{told:#}");
+    // In another's name nothing is asked, and nothing counts.
+    let (status, told) = drafted(&world, |body| {
+        body["payer"]["partyIdInfo"]["fspId"] = json!("payeefsp");
+    })
+    .await;
+    assert_eq!(status, 400, "{told:#}");
+    assert_eq!(told["errorInformation"]["errorCode"], "3100");
+    // Two of four are left, unless another minute has begun meanwhile.
+    let mut statuses = Vec::new();
+    for _ in 0..9 {
+        statuses.push(drafted(&world, |_| ()).await.0);
+    }
+    assert!(statuses.contains(&429), "{statuses:?}");
+    // Nothing has happened.
+    let said = world.host.cli(&["receipts", &id]).unwrap();
+    assert!(said.said().contains("there is no receipt about"), "{said}");
+    let after = documents(&world.host, "accounts-and-balances", "accounts").unwrap();
+    assert_eq!(after, before);
+    let quotes = documents(&world.host, "quoting", "quotes").unwrap();
+    assert!(quotes.is_empty(), "{quotes:?}");
+}
+
+#[tokio::test]
+async fn fsp_asks_nothing_unless_the_scheme_says_so() {
+    let world = World::demo().await.unwrap();
+    let (status, told) = drafted(&world, |_| ()).await;
+    assert_eq!(status, 404, "{told:#}");
+    assert_eq!(told["errorInformation"]["errorCode"], "3002");
 }
