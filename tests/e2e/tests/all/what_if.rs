@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::collections::BTreeMap;
+
 use http::Method;
 use rialto_tests::books::documents;
 use rialto_tests::messages::quote;
@@ -147,7 +149,8 @@ async fn fsp_asks_about_a_draft_and_is_told_limits_but_nothing_confidential() {
         .unwrap();
     scheme.lock().unwrap();
     let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
-    let before = documents(&world.host, "accounts-and-balances", "accounts").unwrap();
+    let before: BTreeMap<String, Value> =
+        documents(&world.host, "accounts-and-balances", "accounts").unwrap();
     let mut id = String::new();
     let (status, told) = drafted(&world, |body| {
         body["quoteId"].as_str().unwrap().clone_into(&mut id);
@@ -183,9 +186,10 @@ async fn fsp_asks_about_a_draft_and_is_told_limits_but_nothing_confidential() {
     // Nothing has happened.
     let said = world.host.cli(&["receipts", &id]).unwrap();
     assert!(said.said().contains("there is no receipt about"), "{said}");
-    let after = documents(&world.host, "accounts-and-balances", "accounts").unwrap();
+    let after: BTreeMap<String, Value> =
+        documents(&world.host, "accounts-and-balances", "accounts").unwrap();
     assert_eq!(after, before);
-    let quotes = documents(&world.host, "quoting", "quotes").unwrap();
+    let quotes: BTreeMap<String, Value> = documents(&world.host, "quoting", "quotes").unwrap();
     assert!(quotes.is_empty(), "{quotes:?}");
 }
 
