@@ -21,6 +21,11 @@ pub fn plan(plan: &Plan, digest: Digest) -> String {
     let (made, maker) = (instant(plan.made), plain(&plan.maker));
     let _ = writeln!(text, "made       {made} by {maker}");
     let _ = writeln!(text, "expires    {}", instant(plan.expires));
+    if let Some(from) = plan.effective_from {
+        let until = plan.effective_until;
+        let until = until.map_or_else(String::new, |until| format!(", until {until}"));
+        let _ = writeln!(text, "in force   from {from}{until}");
+    }
     if !plan.note.is_empty() {
         let _ = writeln!(text, "note       {}", plain(&plan.note));
     }
@@ -145,6 +150,11 @@ pub fn signatures_of_plan(plan: &ShownPlan) -> String {
         "APPLIED" => writeln!(
             text,
             "it became release {}",
+            plan.release.unwrap_or_default()
+        ),
+        "SCHEDULED" => writeln!(
+            text,
+            "release {} comes into force by it",
             plan.release.unwrap_or_default()
         ),
         "UNFINISHED" => writeln!(

@@ -66,6 +66,7 @@ mod restart;
 mod retention;
 mod rollback;
 mod rules;
+mod scheduled_releases;
 mod second_person;
 mod settlement;
 mod settlement_killed;
