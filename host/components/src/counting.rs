@@ -7,7 +7,7 @@ use rialto_engine::Name;
 use wasmtime::component::Val;
 
 use crate::guest::Identity;
-use crate::introspect::Shape;
+use crate::introspect::{Shape, version};
 use crate::names::CHECK_FUNCTION;
 use crate::release::{BoundRule, Member};
 use crate::spec::{ReleaseSpec, StepSpec};
@@ -17,8 +17,10 @@ use crate::wiring::{Location, Part, Problem};
 /// How the contexts ask each step.
 pub(crate) fn asked(shapes: &[Shape]) -> HashMap<Name, Asked> {
     let imports = shapes.iter().flat_map(|shape| &shape.imports);
-    let questions = imports.filter(|import| import.name.is_rules());
-    let asked = questions.filter_map(|import| {
+    let mut questions: Vec<_> = imports.filter(|import| import.name.is_rules()).collect();
+    // The newest question of a step counts.
+    questions.sort_by_key(|import| version(&import.name.version));
+    let asked = questions.into_iter().filter_map(|import| {
         let asked = Asked {
             interface: import.name.to_string().as_str().into(),
             check: import.function(CHECK_FUNCTION)?.clone(),

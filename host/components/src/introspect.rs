@@ -68,10 +68,21 @@ impl Interface {
         self.functions.iter().all(|f| !f.results.is_empty())
     }
 
+    /// Whether its version is older than that of another interface.
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        version(&self.name.version) < version(&other.name.version)
+    }
+
     /// A function by its name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|f| f.name == name)
     }
+}
+
+/// A version as numbers, in their order.
+pub(crate) fn version(text: &str) -> Vec<u64> {
+    let parts = text.split('.');
+    parts.map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 /// What a component imports and exports.

@@ -570,8 +570,8 @@ impl<'a> Binding<'a> {
                 "there is no such rule",
             ));
         };
-        let mut shapes = members.iter().map(|member| &member.shape);
-        let question = shapes.find_map(|shape| steps::question(shape, &step.step));
+        let shapes = members.iter().map(|member| &member.shape);
+        let question = steps::newest_question(shapes, &step.step);
         let served = steps::served(&member.shape, &step.step, question);
         let served = served.and_then(|interface| {
             let export = member.export(&interface.name.to_string(), CHECK_FUNCTION)?;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use wasmtime::component::Val;
 use wasmtime::component::types::Type;
 
-use crate::introspect::{Function, Interface, Shape};
+use crate::introspect::{Function, Interface, Shape, version};
 use crate::names::{CHECK_FUNCTION, COUNTERS_FUNCTION, COUNTING_INTERFACE};
 use crate::release::BoundRule;
 use crate::values::{Json, TypeMismatch};
@@ -105,6 +105,15 @@ pub(crate) fn question<'s>(shape: &'s Shape, step: &str) -> Option<&'s Interface
     })
 }
 
+/// The newest question of a step among those of several components. One that asks about drafts alone may ask an older one.
+pub(crate) fn newest_question<'s>(
+    shapes: impl Iterator<Item = &'s Shape>,
+    step: &str,
+) -> Option<&'s Interface> {
+    let questions = shapes.filter_map(|shape| question(shape, step));
+    questions.max_by_key(|one| version(&one.name.version))
+}
+
 /// The version of a step that a rule serves: the newest that fits the question, or else the newest.
 pub(crate) fn served<'s>(
     shape: &'s Shape,
@@ -140,12 +149,6 @@ fn series(text: &str) -> Vec<u64> {
     let shared = if numbers.first() == Some(&0) { 2 } else { 1 };
     numbers.truncate(shared);
     numbers
-}
-
-/// A version as numbers, in their order.
-fn version(text: &str) -> Vec<u64> {
-    let parts = text.split('.');
-    parts.map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 /// The interface by which a component asks for the counters of a step.
@@ -206,6 +209,15 @@ impl BoundRule {
         // Only plain values cross between components, and all of these can be encoded.
         let encoded = counters.map(|counter| serde_json::to_value(Json(counter)));
         encoded.map(Result::unwrap_or_default).collect()
+    }
+
+    /// Whether a question has all members of the input that the rule takes.
+    pub(crate) fn is_given_all(&self, params: &[Val]) -> bool {
+        let [_, Val::Record(given)] = params else {
+            return true;
+        };
+        let mut members = self.members.iter();
+        members.all(|name| given.iter().any(|(other, _)| **other == **name))
     }
 
     /// The parameters of a question as the rule takes them: without the members of the input that it does not know.

@@ -6,6 +6,7 @@
 //! | in force | it judges with its settings and limits, and what it says is told |
 //! | confidential | it is neither asked nor told, so that nobody can probe it |
 //! | suspended, or in quarantine | it is neither asked nor told: it decides about nothing now |
+//! | it needs counters | it is neither asked nor told: a draft is not counted, and counts are of other clients' requests too |
 //! | a candidate, in a shadow or as a canary | it is not asked: the rule in force is |
 //!
 //! Drafts are bounded by asker and minute, because each costs as much as a verdict.
@@ -98,15 +99,21 @@ fn judge(release: &Release, step: &Name, params: &[Val], now: u64) -> Vec<ToldVe
         let name = &bound.identity.name;
         let is_held = bound.quarantine.as_ref().is_some_and(|one| one.holds(now));
         let is_in_force = bound.effective.covers(now) && !release.suspends(name, now) && !is_held;
-        if bound.confidential || !is_in_force {
+        let is_judging = is_in_force && bound.is_given_all(params);
+        if bound.confidential || !is_judging {
             continue;
         }
+        let params = &bound.takes(params);
         let mut verdict = release.members[bound.member].stored_verdict(bound, params);
         let failed = verdict.outcome.as_ref().ok();
         if let Some(earlier) = failed.and_then(|outcome| bound.last_good_after(outcome)) {
             if earlier.bound.confidential {
                 continue;
             }
+            if !earlier.bound.is_given_all(params) {
+                continue;
+            }
+            let params = &earlier.bound.takes(params);
             verdict = earlier.member.stored_verdict(earlier.bound, params);
         }
         let told = told(&verdict);

@@ -521,7 +521,11 @@ impl<'a> Wirer<'a> {
                         check,
                         counters,
                     };
-                    asked.insert(import.name.interface.clone(), asker);
+                    // The newest question decides which rules fit.
+                    let known = asked.get(&import.name.interface);
+                    if known.is_none_or(|known| known.question.is_older_than(import)) {
+                        asked.insert(import.name.interface.clone(), asker);
+                    }
                 }
             }
         }
