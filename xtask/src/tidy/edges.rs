@@ -26,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-audit", &[]),
     ("rialto-bundles", &[]),
     ("rialto-certificates", &[]),
+    ("rialto-console", &[]),
     (
         "rialto-store-sqlite",
         &["rialto-archive", "rialto-engine", "rialto-files"],
@@ -82,6 +83,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-bundles",
             "rialto-certificates",
             "rialto-components",
+            "rialto-console",
             "rialto-edge",
             "rialto-engine",
             "rialto-files",

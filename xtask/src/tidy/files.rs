@@ -14,10 +14,12 @@ pub struct TextFile {
 }
 
 /// Generated folders.
-const GENERATED: [&str; 5] = [
+const GENERATED: [&str; 7] = [
     ".git",
     "target",
     "components",
+    "dist",
+    "node_modules",
     "state",
     "proptest-regressions",
 ];

@@ -7,6 +7,7 @@
 mod archives;
 mod callers;
 mod canaries;
+mod console;
 mod cookies;
 mod deliveries;
 mod drill;
@@ -85,12 +86,13 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 28] = [
+const OWN: [&str; 29] = [
     "archives",
     "audit-log",
     "canaries",
     "components",
     "confirmations",
+    "console",
     "dead-letters",
     "destinations",
     "documents",
@@ -140,6 +142,8 @@ routes! {
     "/metrics" get metrics;
     "/sign-in" get sign_in::begin;
     "/sign-in/callback" get sign_in::callback;
+    "/console" get console::page;
+    "/console/{file}" get console::asset;
 }
 
 routes! {
