@@ -43,6 +43,27 @@ export function bytes(value: number): string {
   return `${at === 0 ? left : short(left)} ${units[at]}`;
 }
 
+/** An amount with at least the decimal places of its currency. It is never cut. */
+export function money(amount: string, currency: string): string {
+  const [whole = "", part = ""] = amount.split(".");
+  const padded = part.padEnd(placesOf(currency), "0");
+  return `${decimal(padded === "" ? whole : `${whole}.${padded}`)} ${currency}`;
+}
+
+/** The decimal places of a currency, as the browser knows them. */
+export function placesOf(currency: string): number {
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** A whole number of milliseconds, in the unit that fits. */
+export function millis(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : seconds(ms / 1000);
+}
+
 /** Seconds, in the unit that fits. */
 export function seconds(value: number): string {
   if (!Number.isFinite(value)) return "–";

@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rialto_console::{File, PAGE, file};
 
+use super::Host;
 use super::extractors::At;
 use super::pages::Page;
 use super::problem::{Kind, Problem};
-use super::Host;
 
 /// What a browser may load for the console: its own files, and answers of this host. No script or style is in the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -44,7 +44,9 @@ pub(super) async fn asset(At(name): At<String>, headers: HeaderMap) -> Response 
     }
     let mut response = answer(&found, found.compressed.to_vec(), FOR_EVER);
     let gzip = HeaderValue::from_static("gzip");
-    response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_ENCODING, gzip);
     response
 }
 

@@ -1,0 +1,205 @@
+// The frame: who is signed in, the menu, and the page that the address names.
+
+import { Component, type ComponentChildren } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { get, hasToken, onSignedOut, send, useToken } from "./data/api";
+import { link, type Place, usePlace } from "./data/router";
+import { samples } from "./data/samples";
+import { type Session, SessionContext } from "./data/session";
+import { clock } from "./data/format";
+import { Audit } from "./pages/audit";
+import { Deliveries } from "./pages/deliveries";
+import { Ledger } from "./pages/ledger";
+import { Live } from "./pages/live";
+import { Participant } from "./pages/participant";
+import { Participants } from "./pages/participants";
+import { Release } from "./pages/release";
+import { Releases } from "./pages/releases";
+import { Requests } from "./pages/requests";
+import { Rules } from "./pages/rules";
+import { Settlements } from "./pages/settlement";
+import { StoryPage } from "./pages/story";
+import { Transfers } from "./pages/transfers";
+import { Empty, Head } from "./parts/basics";
+import { Notices } from "./parts/notices";
+import { SignIn } from "./parts/sign-in";
+import { ThemeChoice } from "./parts/theme";
+import { words } from "./words";
+
+const GROUPS: [keyof typeof words.nav.groups, (keyof typeof words.nav & string)[]][] = [
+  ["payments", ["live", "transfers"]],
+  ["scheme", ["participants", "requests", "rules", "releases"]],
+  ["money", ["settlement", "ledger"]],
+  ["host", ["deliveries", "audit"]],
+];
+
+/** The console. */
+export function App() {
+  const [session, setSession] = useState<Session | null>();
+  const [ended, setEnded] = useState(false);
+  const known = useRef(false);
+  const look = useCallback(async (): Promise<boolean> => {
+    try {
+      const found = await get<Session>("/session");
+      known.current = true;
+      setEnded(false);
+      setSession(found);
+      samples.start();
+      return true;
+    } catch {
+      setSession(null);
+      return false;
+    }
+  }, []);
+  useEffect(() => {
+    onSignedOut(() => {
+      useToken(undefined);
+      samples.stop();
+      setEnded(known.current);
+      known.current = false;
+      setSession(null);
+    });
+    void look();
+  }, [look]);
+  const signOut = async (): Promise<void> => {
+    if (!hasToken()) await send({ method: "POST", path: "/sign-out" }).catch(() => undefined);
+    useToken(undefined);
+    samples.stop();
+    known.current = false;
+    setEnded(false);
+    setSession(null);
+  };
+  if (session === undefined) return <p class="loading" role="status">{words.state.loading} …</p>;
+  if (session === null) return <SignIn ended={ended} look={look} />;
+  return (
+    <SessionContext.Provider value={session}>
+      <Frame session={session} signOut={() => void signOut()} />
+    </SessionContext.Provider>
+  );
+}
+
+function Frame({ session, signOut }: { session: Session; signOut: () => void }) {
+  const place = usePlace();
+  const [isOpen, setOpen] = useState(false);
+  const key = [place.page, ...place.rest].join("/");
+  const first = useRef(true);
+  useEffect(() => {
+    setOpen(false);
+    // Who uses a keyboard or a screen reader goes on at the new page's title.
+    if (!first.current) document.getElementById("title")?.focus({ preventScroll: true });
+    first.current = false;
+    scrollTo(0, 0);
+  }, [key]);
+  return (
+    <div class="frame">
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>
+        {words.skip}
+      </a>
+      <header class="bar">
+        <a class="brand" href={link("live")}>
+          <strong>{words.product}</strong> <span>{words.console}</span>
+        </a>
+        <button type="button" class="menu-button" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
+          {words.nav.menu}
+        </button>
+      </header>
+      <nav id="menu" aria-label={words.nav.label} class={isOpen ? "open" : ""}>
+        {GROUPS.map(([group, pages]) => (
+          <div class="group">
+            <p>{words.nav.groups[group]}</p>
+            <ul>
+              {pages.map((page) => (
+                <li>
+                  <a href={link(page)} aria-current={place.page === page ? "page" : undefined}>
+                    {words.nav[page] as string}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+        <Me session={session} signOut={signOut} />
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <Boundary key={key}>
+          <Page place={place} />
+        </Boundary>
+      </main>
+      <Notices />
+    </div>
+  );
+}
+
+function Me({ session, signOut }: { session: Session; signOut: () => void }) {
+  return (
+    <div class="me">
+      <p class="who">
+        <span class="hint">{words.nav.me}</span>
+        <strong>{session.person}</strong>
+      </p>
+      <p class="roles">{words.sign.roles(session.roles)}</p>
+      <p class="hint">
+        {words.sign.kinds[session.kind]}
+        {session.expires !== undefined && `, ${words.sign.until(clock(session.expires))}`}
+      </p>
+      <ThemeChoice />
+      <button type="button" onClick={signOut}>
+        {words.sign.out}
+      </button>
+    </div>
+  );
+}
+
+function Page({ place }: { place: Place }) {
+  const [id, other] = place.rest;
+  switch (place.page) {
+    case "live":
+      return <Live />;
+    case "transfers":
+      return <Transfers query={place.query} />;
+    case "story":
+      return <StoryPage id={id ?? ""} />;
+    case "participants":
+      return id ? <Participant id={id} /> : <Participants />;
+    case "requests":
+      return <Requests />;
+    case "rules":
+      return <Rules />;
+    case "releases":
+      return id ? <Release number={id} key={other} /> : <Releases />;
+    case "settlement":
+      return <Settlements id={id} />;
+    case "ledger":
+      return <Ledger query={place.query} />;
+    case "deliveries":
+      return <Deliveries />;
+    case "audit":
+      return <Audit query={place.query} />;
+    default:
+      return (
+        <>
+          <Head title={words.problem.page} />
+          <Empty title={words.problem.page} hint={words.problem.pageHint} />
+        </>
+      );
+  }
+}
+
+/** Shows that a page has failed, in the place of that page alone. */
+class Boundary extends Component<{ children: ComponentChildren }, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true };
+  }
+
+  override render() {
+    if (!this.state.failed) return this.props.children;
+    return (
+      <div class="problem" role="alert">
+        <p class="problem-title">{words.problem.broken}</p>
+        <p>{words.problem.brokenHint}</p>
+      </div>
+    );
+  }
+}

@@ -1,0 +1,285 @@
+// Rules: what is bound at each step, what was taken out of force, and what candidates do.
+
+import { get } from "../data/api";
+import { useAsk } from "../data/ask";
+import { type Bound, bound } from "../data/bound";
+import { count, percent } from "../data/format";
+import type { Release, ShownRelease } from "../data/kinds";
+import { link } from "../data/router";
+import { useRole, useSession } from "../data/session";
+import { Action } from "../parts/action";
+import { Badge, Digest, Empty, Head, Json, Section, Shown, Time, type Tone } from "../parts/basics";
+import { Table } from "../parts/table";
+import { words } from "../words";
+
+const w = words.rules;
+
+type Suspension = { id: number; rule: string; state: string; person: string; note?: string; at: number; until: number; confirmedBy?: string; endedBy?: string };
+type Quarantine = { step: string; rule: string; reason: string; failures: number; since: number; until: number; decided: number };
+type Canary = {
+  step: string; rule: string; canary: string; share: number; decided: number; failed: number; compared: number; different: number;
+  fuelP99: number; fuelP99OfRule: number; heldBack?: { at: number; why: string };
+};
+type Shadow = { rule: string; candidate: string; share: number; kept: number; report: Record<string, unknown> };
+
+type Known = { release: ShownRelease; suspensions: Suspension[]; quarantines: Quarantine[]; canaries: Canary[]; shadows: Shadow[] };
+
+async function load(signal: AbortSignal): Promise<Known> {
+  const releases = await get<Release[]>("/releases", { signal });
+  const current = releases.find((one) => one.current)?.number ?? 0;
+  const [release, suspensions, quarantines, canaries, shadows] = await Promise.all([
+    get<ShownRelease>(`/releases/${current}`, { signal }),
+    get<Suspension[]>("/suspensions", { signal }),
+    get<Quarantine[]>("/quarantines", { signal }),
+    get<Canary[]>("/canaries", { signal }),
+    get<Shadow[]>("/shadows", { signal }),
+  ]);
+  return { release, suspensions, quarantines, canaries, shadows };
+}
+
+/** Whether a suspension holds now. */
+const holds = (one: Suspension): boolean => one.state === "SUSPENDED" || one.state === "CONFIRMED";
+
+/** The page. */
+export function Rules() {
+  const asked = useAsk("rules", load, 5000);
+  return (
+    <>
+      <Head title={w.title} at={asked.at} />
+      <Shown of={asked}>
+        {(known) => (
+          <>
+            <BoundRules known={known} again={asked.again} />
+            <Suspensions all={known.suspensions} again={asked.again} />
+            <Quarantines all={known.quarantines} />
+            <Canaries all={known.canaries} />
+            <Shadows all={known.shadows} />
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function read(release: ShownRelease): Bound[] | undefined {
+  try {
+    return bound(release);
+  } catch {
+    return undefined;
+  }
+}
+
+function BoundRules({ known, again }: { known: Known; again: () => void }) {
+  const isAdmin = useRole("admin");
+  const all = read(known.release);
+  const title = w.current(known.release.number);
+  const tools = <a href={link("releases", String(known.release.number))}>{words.releases.one(known.release.number)}</a>;
+  if (!all) return <Section title={title} tools={tools}><Empty title={w.unreadable} /></Section>;
+  if (all.length === 0) return <Section title={title} tools={tools}><Empty title={w.empty} hint={w.emptyHint} /></Section>;
+  const state = (one: Bound): [string, Tone] => {
+    if (known.suspensions.some((other) => other.rule === one.rule && holds(other))) return [w.suspended, "bad"];
+    if (known.quarantines.some((other) => other.rule === one.rule && other.step === one.step)) return [w.quarantined, "warn"];
+    return [w.inForce, "good"];
+  };
+  const names = [...new Set(all.map((one) => one.rule))];
+  return (
+    <Section title={title} tools={tools}>
+      <Table
+        label={title}
+        rows={all}
+        columns={[
+          { head: w.step, cell: (one) => (one.order === 1 ? <strong>{one.step}</strong> : "") },
+          { head: w.order, number: true, cell: (one) => one.order },
+          { head: w.rule, cell: (one) => one.rule },
+          { head: w.digest, cell: (one) => (one.digest ? <Digest text={one.digest} /> : words.none) },
+          {
+            head: w.mode,
+            cell: (one) => {
+              const [text, tone] = state(one);
+              const times = [one.from && w.from(one.from), one.until && w.to(one.until)].filter(Boolean).join(" ");
+              return (
+                <>
+                  <Badge tone={tone}>{text}</Badge> {times}
+                </>
+              );
+            },
+          },
+          {
+            head: w.settings,
+            wide: true,
+            cell: (one) => (
+              <details class="inline">
+                <summary>{w.settings}</summary>
+                <Json of={{ ...one.more, settings: one.settings ?? {} }} />
+              </details>
+            ),
+          },
+        ]}
+      />
+      {isAdmin && (
+        <ul class="acts">
+          {names
+            .filter((rule) => !known.suspensions.some((one) => one.rule === rule && holds(one)))
+            .map((rule) => (
+              <li data-rule={rule}>
+                <span>{rule}</span>
+                <Action
+                  label={w.suspend}
+                  text={w.suspendText(rule)}
+                  danger
+                  reason={words.action.reason}
+                  needsReason
+                  done={w.suspendDone(rule)}
+                  after={again}
+                  change={(note) => ({
+                    method: "POST",
+                    path: `/rules/${encodeURIComponent(rule)}/suspend`,
+                    body: { note, expected: known.release.number },
+                  })}
+                />
+              </li>
+            ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Suspensions({ all, again }: { all: Suspension[]; again: () => void }) {
+  const isAdmin = useRole("admin");
+  const isChecker = useRole("checker");
+  const { person } = useSession();
+  return (
+    <Section title={w.suspensions}>
+      {all.length === 0 ? (
+        <Empty title={w.noSuspensions} />
+      ) : (
+        <Table
+          label={w.suspensions}
+          rows={all}
+          columns={[
+            { head: w.rule, cell: (one) => one.rule },
+            { head: w.state, cell: (one) => <Badge tone={holds(one) ? "bad" : "quiet"}>{w.states[one.state] ?? one.state}</Badge> },
+            { head: w.by, cell: (one) => one.person },
+            { head: w.since, cell: (one) => <Time ms={one.at} /> },
+            { head: w.until, cell: (one) => (one.state === "SUSPENDED" ? <Time ms={one.until} /> : words.none) },
+            { head: w.note, cell: (one) => one.note ?? "", wide: true },
+            {
+              head: "",
+              cell: (one) => (
+                <div class="tools">
+                  {one.state === "SUSPENDED" && isChecker && one.person !== person && (
+                    <Action
+                      label={w.confirm}
+                      text={w.confirmText(one.rule, one.person)}
+                      reason={words.action.reason}
+                      done={w.confirmDone}
+                      after={again}
+                      change={(note) => ({ method: "POST", path: `/suspensions/${one.id}/approve`, body: { note } })}
+                    />
+                  )}
+                  {holds(one) && isAdmin && (
+                    <Action
+                      label={w.end}
+                      text={w.endText(one.rule)}
+                      reason={words.action.reason}
+                      done={w.endDone(one.rule)}
+                      after={again}
+                      change={(note) => ({ method: "POST", path: `/suspensions/${one.id}/end`, body: { note } })}
+                    />
+                  )}
+                </div>
+              ),
+            },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
+
+function Quarantines({ all }: { all: Quarantine[] }) {
+  return (
+    <Section title={w.quarantines} hint={w.quarantinesHint}>
+      {all.length === 0 ? (
+        <Empty title={w.noQuarantines} />
+      ) : (
+        <Table
+          label={w.quarantines}
+          rows={all}
+          columns={[
+            { head: w.step, cell: (one) => one.step },
+            { head: w.rule, cell: (one) => one.rule },
+            { head: w.since, cell: (one) => <Time ms={one.since} /> },
+            { head: w.until, cell: (one) => <Time ms={one.until} /> },
+            { head: w.failures, number: true, cell: (one) => count(one.failures) },
+            { head: w.decided, number: true, cell: (one) => count(one.decided) },
+            { head: w.note, cell: (one) => one.reason, wide: true },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
+
+/** A share in millionths. */
+const millionths = (value: number): string => percent(value / 1e6);
+
+function Canaries({ all }: { all: Canary[] }) {
+  return (
+    <Section title={w.canaries}>
+      {all.length === 0 ? (
+        <Empty title={w.noCanaries} />
+      ) : (
+        <Table
+          label={w.canaries}
+          rows={all}
+          columns={[
+            { head: w.step, cell: (one) => one.step },
+            { head: w.rule, cell: (one) => one.rule },
+            { head: w.canary, cell: (one) => one.canary },
+            { head: w.state, cell: (one) => (one.heldBack ? <Badge tone="bad">{w.held(one.heldBack.why)}</Badge> : <Badge tone="good">{w.runs}</Badge>) },
+            { head: w.share, number: true, cell: (one) => millionths(one.share) },
+            { head: w.decided, number: true, cell: (one) => count(one.decided) },
+            { head: w.failed, number: true, cell: (one) => count(one.failed) },
+            { head: w.compared, number: true, cell: (one) => count(one.compared) },
+            { head: w.different, number: true, cell: (one) => count(one.different) },
+            { head: w.fuel, number: true, cell: (one) => count(one.fuelP99) },
+            { head: w.fuelOfRule, number: true, cell: (one) => count(one.fuelP99OfRule) },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
+
+function Shadows({ all }: { all: Shadow[] }) {
+  return (
+    <Section title={w.shadows}>
+      {all.length === 0 ? (
+        <Empty title={w.noShadows} />
+      ) : (
+        <Table
+          label={w.shadows}
+          rows={all}
+          columns={[
+            { head: w.rule, cell: (one) => one.rule },
+            { head: w.candidate, cell: (one) => one.candidate },
+            { head: w.share, number: true, cell: (one) => millionths(one.share) },
+            { head: w.kept, number: true, cell: (one) => count(one.kept) },
+            {
+              head: w.report,
+              wide: true,
+              cell: (one) => (
+                <details class="inline">
+                  <summary>{w.report}</summary>
+                  <Json of={one.report} />
+                </details>
+              ),
+            },
+          ]}
+        />
+      )}
+    </Section>
+  );
+}
