@@ -38,17 +38,17 @@ export function App() {
   const [session, setSession] = useState<Session | null>();
   const [ended, setEnded] = useState(false);
   const known = useRef(false);
-  const look = useCallback(async (): Promise<boolean> => {
+  const look = useCallback(async (): Promise<Error | undefined> => {
     try {
       const found = await get<Session>("/session");
       known.current = true;
       setEnded(false);
       setSession(found);
       samples.start();
-      return true;
-    } catch {
+      return undefined;
+    } catch (error) {
       setSession(null);
-      return false;
+      return error as Error;
     }
   }, []);
   useEffect(() => {
@@ -59,7 +59,9 @@ export function App() {
       known.current = false;
       setSession(null);
     });
-    void look();
+    // The host says in the page whether the browser has shown a session.
+    if (document.documentElement.dataset["session"] === "none") setSession(null);
+    else void look();
   }, [look]);
   const signOut = async (): Promise<void> => {
     if (!hasToken()) await send({ method: "POST", path: "/sign-out" }).catch(() => undefined);

@@ -24,8 +24,8 @@ export function decimal(text: string): string {
 
 /** Minor units as decimal text, such as "1250" with two places as "12.50". */
 export function minor(units: string, scale: number): string {
-  if (scale === 0) return decimal(units);
   const negative = units.startsWith("-");
+  if (scale === 0) return `${negative ? "−" : ""}${decimal(units.replace("-", ""))}`;
   const digits = units.replace("-", "").padStart(scale + 1, "0");
   const at = digits.length - scale;
   return `${negative ? "−" : ""}${decimal(`${digits.slice(0, at)}.${digits.slice(at)}`)}`;

@@ -124,7 +124,7 @@ function Card({ of: { request, path }, again }: { of: Waiting; again: () => void
 
 function Value({ of }: { of: unknown }) {
   if (of === null || of === undefined) return <p class="hint">{w.absent}</p>;
-  if (typeof of !== "object") return <p>{String(of)}</p>;
+  if (typeof of !== "object") return <p>{words.participants.states[String(of)] ?? String(of)}</p>;
   return (
     <dl class="facts lines">
       {Object.entries(flat(of)).map(([name, value]) => (

@@ -1,7 +1,7 @@
 // The page of a sign-in: by the provider where the host has one, and by a token.
 
 import { useEffect, useState } from "preact/hooks";
-import { useToken } from "../data/api";
+import { Refusal, useToken } from "../data/api";
 import { words } from "../words";
 
 const w = words.sign;
@@ -10,9 +10,9 @@ const w = words.sign;
 const hasProvider = (): boolean => document.documentElement.dataset["signIn"] === "provider";
 
 /** The page. */
-export function SignIn({ ended, look }: { ended: boolean; look: () => Promise<boolean> }) {
+export function SignIn({ ended, look }: { ended: boolean; look: () => Promise<Error | undefined> }) {
   const [token, setToken] = useState("");
-  const [wrong, setWrong] = useState(false);
+  const [wrong, setWrong] = useState<string>();
   const [isSent, setSent] = useState(false);
   useEffect(() => {
     document.title = words.title(w.title);
@@ -21,10 +21,10 @@ export function SignIn({ ended, look }: { ended: boolean; look: () => Promise<bo
     event.preventDefault();
     setSent(true);
     useToken(token.trim());
-    const isKnown = await look();
-    if (!isKnown) {
+    const failed = await look();
+    if (failed) {
       useToken(undefined);
-      setWrong(true);
+      setWrong(failed instanceof Refusal && failed.status === 401 ? w.wrong : failed.message);
       setSent(false);
     }
   };
@@ -62,16 +62,16 @@ export function SignIn({ ended, look }: { ended: boolean; look: () => Promise<bo
             autocomplete="off"
             spellcheck={false}
             aria-describedby="token-hint"
-            aria-invalid={wrong}
+            aria-invalid={wrong !== undefined}
             onInput={(event) => {
               setToken(event.currentTarget.value);
-              setWrong(false);
+              setWrong(undefined);
             }}
           />
         </label>
         {wrong && (
           <p class="problem" role="alert">
-            {w.wrong}
+            {wrong}
           </p>
         )}
         <p class="hint" id="token-hint">

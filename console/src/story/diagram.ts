@@ -42,7 +42,7 @@ export function shortened(label: string): string {
 /** Draws turns. Those of one subject may come twice, with another subject: they count once. */
 export function diagram(turns: Turn[], sides: Sides, withCalls: boolean): Diagram {
   const unique = [...new Map(turns.map((turn) => [turn.turn, turn])).values()];
-  const sorted = unique.sort((a, b) => a.turn - b.turn);
+  const sorted = unique.sort((a, b) => a.at - b.at || a.turn - b.turn);
   const start = Math.min(...sorted.map((turn) => turn.at));
   const drawing = new Drawing(sides, Number.isFinite(start) ? start : 0, sorted, withCalls);
   for (const turn of sorted) drawing.add(turn);

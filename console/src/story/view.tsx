@@ -18,7 +18,7 @@ function columns(mark: Mark): string {
 export function DiagramView(props: { of: Diagram; chosen: number | undefined; choose: (turn: number) => void }) {
   const { lanes, marks } = props.of;
   const grid = { gridTemplateColumns: `3.75rem repeat(${lanes.length * 2}, minmax(0, 1fr))` };
-  const wide = { minWidth: `${3.75 + lanes.length * 7.6}rem` };
+  const wide = { minWidth: `${3.75 + lanes.length * 8.2}rem` };
   let before: number | undefined;
   return (
     <div class="scroll diagram-scroll" tabIndex={0} role="region" aria-label={w.diagram}>

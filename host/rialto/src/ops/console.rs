@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rialto_console::{File, PAGE, file};
 
-use super::Host;
 use super::extractors::At;
 use super::pages::Page;
 use super::problem::{Kind, Problem};
+use super::{Host, cookies};
 
 /// What a browser may load for the console: its own files, and answers of this host. No script or style is in the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -17,18 +17,23 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// What the page says of the sign-in as it is built, and what it says where people sign in with a provider.
 const SIGN_IN: (&str, &str) = (r#"data-sign-in="token""#, r#"data-sign-in="provider""#);
+/// The same of a session: without one, the page asks the host for nothing before somebody has signed in.
+const SESSION: (&str, &str) = (r#"data-session="none""#, r#"data-session="perhaps""#);
 
 /// Names with a digest never mean something else; the page changes with each version.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 /// The page of the console.
-pub(super) async fn page(State(shared): Host) -> Response {
+pub(super) async fn page(State(shared): Host, headers: HeaderMap) -> Response {
     let Some(page) = file(PAGE) else {
         return not_built();
     };
     let mut text = String::from_utf8_lossy(page.plain).into_owned();
-    if shared.sign_in.is_some() {
+    if let Some(sign_in) = &shared.sign_in {
         text = text.replacen(SIGN_IN.0, SIGN_IN.1, 1);
+        if cookies::read(&headers, cookies::SESSION, sign_in.is_secure).is_some() {
+            text = text.replacen(SESSION.0, SESSION.1, 1);
+        }
     }
     answer(&page, text.into_bytes(), "no-store")
 }
@@ -110,9 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_a_provider_takes_tokens() {
+    fn the_page_has_what_the_host_replaces() {
         if let Some(page) = file(PAGE) {
-            assert!(String::from_utf8_lossy(page.plain).contains(SIGN_IN.0));
+            let text = String::from_utf8_lossy(page.plain);
+            assert!(text.contains(SIGN_IN.0) && text.contains(SESSION.0));
         }
     }
 }
