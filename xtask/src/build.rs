@@ -1,4 +1,4 @@
-//! `cargo xtask build`: builds plugins, components, the demonstration scheme and the host. Also builds only
+//! `cargo xtask build`: builds plugins, components, the demonstration scheme, the console and the host. Also builds only
 //! what the demonstration runs.
 
 use std::fs;
@@ -8,11 +8,12 @@ use anyhow::{Context, Result, anyhow};
 use rialto_manifest::Scheme;
 
 use crate::times::Times;
-use crate::{guests, process, repository};
+use crate::{console, guests, process, repository};
 
 /// Builds everything.
 pub fn build(times: &mut Times) -> Result<()> {
     times.part("build the plugins", guests)?;
+    times.part("build the console", console::build)?;
     times.part("build the host", host)
 }
 

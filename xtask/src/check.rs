@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::times::Times;
-use crate::{process, repository, tidy, tools};
+use crate::{console, process, repository, tidy, tools};
 
 /// Runs every check, and names the failed ones at the end.
 pub fn check() -> Result<()> {
@@ -50,6 +50,7 @@ pub fn check() -> Result<()> {
         });
     }
     step("dependencies: unused ones", &mut || tools::machete(&root));
+    step("types (console)", &mut console::check);
     // The fuzz targets' own build takes a minute: their lints are the compiler's, when they are run.
     step("formatting (fuzz)", &mut || {
         let mut format = process::cargo();

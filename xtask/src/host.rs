@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::{build, debian, process, repository, trained};
+use crate::{build, console, debian, process, repository, trained};
 
 /// The folder of the profile that operators run.
 const RELEASE: &str = "release";
@@ -13,6 +13,9 @@ const RELEASE: &str = "release";
 pub fn demo(arguments: &[String]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--secure") {
         debian::install_token()?;
+    }
+    if arguments.iter().any(|argument| argument == "--keep") {
+        console::build()?;
     }
     build::demo()?;
     run(

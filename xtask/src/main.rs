@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 mod build;
 mod check;
+mod console;
 mod debian;
 mod digest;
 mod dist;
@@ -42,7 +43,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Build the plugins, wrap them as components, put them into the demonstration scheme, and build the host
+    /// Build the plugins, wrap them as components, put them into the demonstration scheme, and build the console and the host
     Build,
     /// Check formatting, lints, documentation and the project's own rules; changes nothing
     Check,

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::failures::Failures;
 use crate::times::Times;
-use crate::{build, debian, interfaces, node, process, python, repository};
+use crate::{build, console, debian, interfaces, node, process, python, repository};
 
 /// The results of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,8 @@ impl AddAssign for Totals {
 
 /// The filter for the conformance suite alone.
 const CONFORMANCE: &str = "conformance";
+/// The filter for the operators' console.
+const CONSOLE: &str = "console";
 /// The prefix of the lines in which the conformance suite counts interfaces.
 const INTERFACES: &str = "interfaces: ";
 
@@ -156,6 +158,10 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     process::say(&format!(
         "the simulation's new seed is {seed}: RIALTO_SEED={seed} cargo xtask test whatever_happens repeats it"
     ));
+    if filter.is_none_or(|filter| filter == CONSOLE) {
+        let tested = times.part("test the console without a browser", console::test);
+        failed.extend(tested.is_err().then_some(CONSOLE));
+    }
     for (name, folder) in [
         ("plugins", repository::plugins()),
         ("workspace", repository::root()),

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 
 use crate::digest::sha256;
-use crate::{build, debian, process, repository};
+use crate::{build, console, debian, process, repository};
 
 /// The package, and the program that merges counts. LLVM reads the counts of later versions as long as their
 /// format does not change, so it may be older than the compiler's.
@@ -30,6 +30,7 @@ pub struct Trained {
 /// Builds the plugins, and `rialto` as operators run it: by these counts, or by counts of its own.
 pub fn build(counted: Option<&Path>) -> Result<Trained> {
     build::guests()?;
+    console::build()?;
     let folder = repository::trained();
     let profile = match counted {
         None => count(&folder)?,

@@ -19,7 +19,10 @@ export type Bound = {
 type Table = Record<string, unknown>;
 
 const isTable = (value: unknown): value is Table => value !== null && typeof value === "object" && !Array.isArray(value);
-const text = (value: unknown): string | undefined => (value === undefined ? undefined : String(value));
+const text = (value: unknown): string | undefined => {
+  if (value === undefined) return undefined;
+  return value instanceof Date ? value.toISOString() : String(value);
+};
 
 /** All that is bound, by step. Throws if the text is no TOML. */
 export function bound(release: ShownRelease): Bound[] {
@@ -30,7 +33,7 @@ export function bound(release: ShownRelease): Bound[] {
   for (const [step, rules] of Object.entries(steps)) {
     if (!Array.isArray(rules)) continue;
     rules.filter(isTable).forEach((one, index) => {
-      const { rule, settings, from, until, ...more } = one;
+      const { rule, settings, "effective-from": from, "effective-until": until, ...more } = one;
       const name = String(rule);
       all.push({ step, order: index + 1, rule: name, digest: digests[name], settings, from: text(from), until: text(until), more });
     });

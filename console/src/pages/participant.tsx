@@ -12,6 +12,7 @@ import { Badge, Empty, Facts, Head, Section, Shown, Time } from "../parts/basics
 import { Table } from "../parts/table";
 import { words } from "../words";
 import { participantTone } from "./participants";
+import { Value } from "./requests";
 
 const w = words.participants;
 
@@ -176,18 +177,36 @@ function Account(props: { of: Cover; participant: string; etag: string | null; i
           </div>
         ))}
       </dl>
-      {props.isMaker && <NewLimit {...props} />}
+      {props.isMaker && (
+        <div class="tools">
+          <NewLimit {...props} />
+          <NewThreshold {...props} />
+          <NewFunds {...props} />
+        </div>
+      )}
     </article>
   );
 }
 
-function NewLimit({ of, participant, etag, again }: { of: Cover; participant: string; etag: string | null; again: () => void }) {
+type Asking = { of: Cover; participant: string; etag: string | null; again: () => void };
+
+/** A field for an amount. */
+function Amount({ label, value, set }: { label: string; value: string; set: (value: string) => void }) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input required name="amount" inputMode="decimal" pattern="(0|[1-9][0-9]*)([.][0-9]+)?" value={value} onInput={(event) => set(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+function NewLimit({ of, participant, etag, again }: Asking) {
   const [amount, setAmount] = useState("");
   const currency = of.accountId;
   return (
     <Action
       label={w.limit}
-      text={w.limitHint}
+      text={w.askHint}
       reason={words.action.reason}
       needsReason
       done={w.asked}
@@ -199,9 +218,66 @@ function NewLimit({ of, participant, etag, again }: { of: Cover; participant: st
         headers: changing(etag),
       })}
     >
+      <Amount label={w.limitField(currency)} value={amount} set={setAmount} />
+    </Action>
+  );
+}
+
+function NewThreshold({ of, participant, etag, again }: Asking) {
+  const [amount, setAmount] = useState("");
+  const currency = of.accountId;
+  return (
+    <Action
+      label={w.newThreshold}
+      text={w.askHint}
+      reason={words.action.reason}
+      needsReason
+      done={w.asked}
+      after={again}
+      change={(reason) => ({
+        method: "POST",
+        path: `/participants/${encodeURIComponent(participant)}/accounts/${currency}/threshold-updates`,
+        body: { threshold: { currency, amount }, reason },
+        headers: changing(etag),
+      })}
+    >
+      <Amount label={w.thresholdField(currency)} value={amount} set={setAmount} />
+    </Action>
+  );
+}
+
+function NewFunds({ of, participant, etag, again }: Asking) {
+  const [amount, setAmount] = useState("");
+  const [type, setType] = useState("DEPOSIT");
+  const [reference, setReference] = useState("");
+  const currency = of.accountId;
+  return (
+    <Action
+      label={w.funds}
+      text={w.fundsHint}
+      reason={words.action.reason}
+      needsReason
+      done={w.asked}
+      after={again}
+      change={(reason) => ({
+        method: "POST",
+        path: `/participants/${encodeURIComponent(participant)}/funds`,
+        body: { type, accountId: currency, amount: { currency, amount }, reason, ...(reference ? { externalReference: reference } : {}) },
+        headers: changing(etag),
+      })}
+    >
       <label class="field">
-        <span>{w.limitField(currency)}</span>
-        <input required name="amount" inputMode="decimal" pattern="(0|[1-9][0-9]*)([.][0-9]+)?" value={amount} onInput={(event) => setAmount(event.currentTarget.value)} />
+        <span>{w.fundsType}</span>
+        <select name="type" value={type} onChange={(event) => setType(event.currentTarget.value)}>
+          {Object.entries(w.fundsTypes).map(([value, text]) => (
+            <option value={value}>{text}</option>
+          ))}
+        </select>
+      </label>
+      <Amount label={w.fundsField(currency)} value={amount} set={setAmount} />
+      <label class="field">
+        <span>{w.reference}</span>
+        <input name="reference" maxLength={128} required={type === "DEPOSIT"} value={reference} onInput={(event) => setReference(event.currentTarget.value)} />
       </label>
     </Action>
   );
@@ -216,7 +292,7 @@ function author(by: unknown): string {
 }
 
 function Changes({ of }: { of: Record<string, any>[] }) {
-  const text = (value: unknown) => (value === null || value === undefined ? words.none : <code class="whole">{JSON.stringify(value)}</code>);
+  const text = (value: unknown) => (value === null || value === undefined ? words.none : <Value of={value} />);
   return (
     <Section title={w.history}>
       <Table

@@ -99,7 +99,7 @@ function Card({ of: { request, path }, again }: { of: Waiting; again: () => void
       <div class="sides">
         <div>
           <h3>{w.now}</h3>
-          <Value of={request.basedOn} />
+          <Value of={request.kind === "participant" ? null : request.basedOn} />
         </div>
         <div>
           <h3>{w.then}</h3>
@@ -122,7 +122,8 @@ function Card({ of: { request, path }, again }: { of: Waiting; again: () => void
   );
 }
 
-function Value({ of }: { of: unknown }) {
+/** A value in words. */
+export function Value({ of }: { of: unknown }) {
   if (of === null || of === undefined) return <p class="hint">{w.absent}</p>;
   if (typeof of !== "object") return <p>{words.participants.states[String(of)] ?? String(of)}</p>;
   return (

@@ -47,11 +47,24 @@ export function quoteOf(receipts: Receipt[]): string | undefined {
   return undefined;
 }
 
+/** Who pays whom, as the inputs of rules have it. */
+export function sidesOf(value: unknown): { payer?: string; payee?: string } {
+  if (value === null || typeof value !== "object") return {};
+  const { "payer-fsp": payer, "payee-fsp": payee } = value as Record<string, unknown>;
+  if (typeof payer === "string" && typeof payee === "string") return { payer, payee };
+  for (const inner of Object.values(value)) {
+    const found = sidesOf(inner);
+    if (found.payer !== undefined) return found;
+  }
+  return {};
+}
+
 async function load(id: string, signal: AbortSignal): Promise<Known> {
   const at = encodeURIComponent(id);
-  const [stories, transfer, receipts, entries, participants] = await Promise.all([
-    get<Story[]>(`/events/${at}`, { signal }),
-    maybe(get<Transfer>(`/transfers/${at}`, { signal })),
+  const stories = await get<Story[]>(`/events/${at}`, { signal });
+  const isTransfer = stories.some((story) => story.subject.startsWith("transfer:"));
+  const [transfer, receipts, entries, participants] = await Promise.all([
+    isTransfer ? maybe(get<Transfer>(`/transfers/${at}`, { signal })) : undefined,
     get<Receipt[]>(`/receipts/${at}`, { signal }),
     maybe(get<Kept<LedgerEntry>[]>(`/documents/accounts-and-balances/entries?prefix=${encodeURIComponent(`${id}:`)}`, { signal })),
     maybe(get<{ items: Participant[] }>("/participants?limit=1000", { signal })),
@@ -115,7 +128,7 @@ function Whole({ id, known }: { id: string; known: Known }) {
 function Summary({ id, known }: { id: string; known: Known }) {
   const { transfer } = known;
   const t = words.transfers;
-  const facts: [string, preact.ComponentChildren][] = [[t.id, <code class="whole">{id}</code>]];
+  const facts: [string, preact.ComponentChildren][] = [[transfer ? t.id : w.id, <code class="whole">{id}</code>]];
   if (known.quote && known.quote !== id) {
     facts.push([w.quote, <a href={link("story", known.quote)}><code>{known.quote}</code></a>]);
   }
@@ -147,7 +160,10 @@ function What({ known, turns }: { known: Known; turns: Turn[] }) {
   if (turns.length === 0) return null;
   const fspOf = (url: string): string | undefined =>
     known.participants.find((one) => one.endpoints.some((endpoint) => url.startsWith(endpoint.value)))?.id;
-  const sides = { payer: known.transfer?.payerFsp ?? w.payer, payee: known.transfer?.payeeFsp ?? w.payee, fspOf };
+  const judged = sidesOf(known.receipts.map((one) => one.receipt?.input));
+  const payer = known.transfer?.payerFsp ?? judged.payer ?? w.payer;
+  const payee = known.transfer?.payeeFsp ?? judged.payee ?? w.payee;
+  const sides = { payer, payee, fspOf };
   const drawn = diagram(turns, sides, withCalls);
   const earlier = known.stories.reduce((all, story) => all + story.earlier, 0);
   const turn = turns.find((one) => one.turn === chosen);

@@ -45,6 +45,9 @@ impl Kept {
         for (name, url) in self.listeners.iter().chain(fsps) {
             out::line(format_args!("{name:<12} {url}"))?;
         }
+        if let Some(operators) = self.listeners.get("operators") {
+            out::line(format_args!("console      {operators}/console"))?;
+        }
         out::line(format_args!("store        {}", self.store.display()))?;
         out::line("stop with Ctrl-C")
     }

@@ -19,6 +19,7 @@ mod certificates;
 mod change_under_control;
 mod check;
 mod commands;
+mod console;
 mod contracts;
 mod counters;
 mod counts;

@@ -71,6 +71,7 @@ impl Chromium {
                 "",
                 json!({ "capabilities": { "alwaysMatch": {
                     "browserName": "chrome",
+                    "goog:loggingPrefs": { "browser": "ALL" },
                     "goog:chromeOptions": { "args": arguments },
                 } } }),
             )
@@ -132,6 +133,28 @@ impl Chromium {
         let script = format!("return {expression};");
         let body = json!({ "script": script, "args": [] });
         self.command("/execute/sync", body).await
+    }
+
+    /// The value that a script passes to its last argument, once it has it.
+    pub async fn value_later(&self, script: &str) -> Value {
+        let body = json!({ "script": script, "args": [] });
+        self.command("/execute/async", body).await
+    }
+
+    /// What the browser has complained of since it was asked last.
+    pub async fn complaints(&self) -> Vec<String> {
+        let log = self.command("/se/log", json!({ "type": "browser" })).await;
+        let entries = log.as_array().unwrap().iter();
+        let severe = entries.filter(|entry| entry["level"] == "SEVERE");
+        severe
+            .map(|entry| entry["message"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The size of the window, in pixels.
+    pub async fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height });
+        self.command("/window/rect", size).await;
     }
 
     /// Click on the element of a selector.

@@ -1,0 +1,139 @@
+//! The operators' console, in a real browser: what its pages show, what is done in them, and what nobody can do.
+
+mod acts;
+mod attacks;
+mod pages;
+
+use std::time::Duration;
+
+use rialto_tests::office::Office;
+use rialto_tests::waiting::until;
+use rialto_tests::{TestScheme, World, WorldOptions};
+use serde_json::Value;
+
+use crate::webdriver::Chromium;
+
+/// Longer than a page takes.
+const SOON: Duration = Duration::from_secs(60);
+
+/// Operators, and their roles.
+const PEOPLE: [(&str, &str); 3] = [
+    ("anna", r#""reader", "maker", "admin""#),
+    ("ben", r#""reader", "checker", "admin""#),
+    ("rita", r#""reader""#),
+];
+
+/// A scheme whose operators have browsers.
+struct Scene {
+    world: World,
+    office: Office,
+}
+
+impl Scene {
+    async fn begin() -> Self {
+        let scheme = TestScheme::demo().unwrap();
+        scheme.add_operators(&PEOPLE).unwrap();
+        let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+        let names: Vec<&str> = PEOPLE.iter().map(|(name, _)| *name).collect();
+        let office = Office::of(&world.scheme, &world.host, &names).unwrap();
+        Self { world, office }
+    }
+
+    /// The address of a path of the operators' listener.
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.world.host.url("operators").unwrap())
+    }
+
+    fn token(&self, who: &str) -> String {
+        let file = format!("operators/{who}.token");
+        let path = self.world.scheme.store().unwrap().join(file);
+        std::fs::read_to_string(path).unwrap().trim().to_owned()
+    }
+
+    /// A browser in which this operator has signed in.
+    async fn signed_in(&self, who: &str) -> Desk {
+        let desk = Desk(Chromium::start(&self.url("/console")).await);
+        desk.shows("Sign in").await;
+        desk.0.write("input[name=token]", &self.token(who)).await;
+        desk.0.click("button[type=submit]").await;
+        desk.shows("Signed in as").await;
+        desk
+    }
+}
+
+/// A browser on the console.
+struct Desk(Chromium);
+
+impl Desk {
+    /// Go to a page of the console, as a link does.
+    async fn open(&self, page: &str) {
+        self.0
+            .value(&format!("void (location.hash = '#/{page}')"))
+            .await;
+    }
+
+    async fn text(&self) -> String {
+        let text = self.0.value("document.body.innerText").await;
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Wait until the page has a text.
+    async fn shows(&self, what: &str) {
+        let look = async || {
+            let text = self.text().await;
+            Ok(if text.contains(what) {
+                Ok(())
+            } else {
+                Err(text)
+            })
+        };
+        until(&format!("the page shows {what:?}"), SOON, look)
+            .await
+            .unwrap();
+    }
+
+    /// Wait until the page has an element of a selector.
+    async fn has(&self, selector: &str) {
+        let expression = format!("document.querySelector({selector:?}) !== null");
+        let look = async || {
+            let is_there = self.0.value(&expression).await == Value::Bool(true);
+            Ok(if is_there {
+                Ok(())
+            } else {
+                Err(self.text().await)
+            })
+        };
+        until(&format!("the page has {selector:?}"), SOON, look)
+            .await
+            .unwrap();
+    }
+
+    /// The words on the buttons of the page itself, without those of the frame.
+    async fn buttons(&self) -> Vec<String> {
+        let all = "[...document.querySelectorAll('main button')].map(b => b.innerText)";
+        let all = self.0.value(all).await;
+        let words = all.as_array().unwrap().iter();
+        words.map(|w| w.as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Press the button with these words within the element of a selector, once it is there.
+    async fn press(&self, within: &str, words: &str) {
+        let script = format!(
+            "(() => {{ const all = document.querySelectorAll({:?}); \
+             const found = [...all].find(b => b.innerText === {words:?}); \
+             found?.click(); return found !== undefined; }})()",
+            format!("{within} button")
+        );
+        let look = async || {
+            let pressed = self.0.value(&script).await == Value::Bool(true);
+            Ok(if pressed {
+                Ok(())
+            } else {
+                Err(self.text().await)
+            })
+        };
+        until(&format!("a button {words:?} in {within:?}"), SOON, look)
+            .await
+            .unwrap();
+    }
+}
