@@ -11,6 +11,7 @@ import { Audit } from "./pages/audit";
 import { Deliveries } from "./pages/deliveries";
 import { Ledger } from "./pages/ledger";
 import { Live } from "./pages/live";
+import { PlanPage } from "./pages/plan";
 import { Participant } from "./pages/participant";
 import { Participants } from "./pages/participants";
 import { Release } from "./pages/release";
@@ -153,7 +154,7 @@ function Me({ session, signOut }: { session: Session; signOut: () => void }) {
 }
 
 function Page({ place }: { place: Place }) {
-  const [id, other] = place.rest;
+  const [id] = place.rest;
   switch (place.page) {
     case "live":
       return <Live />;
@@ -168,7 +169,8 @@ function Page({ place }: { place: Place }) {
     case "rules":
       return <Rules />;
     case "releases":
-      return id ? <Release number={id} key={other} /> : <Releases />;
+      if (id?.startsWith("sha256:")) return <PlanPage digest={id} />;
+      return id ? <Release number={id} /> : <Releases />;
     case "settlement":
       return <Settlements id={id} />;
     case "ledger":

@@ -9,10 +9,9 @@ import { Action } from "../parts/action";
 import { Badge, Digest, Empty, Head, Section, Shown, Time, type Tone } from "../parts/basics";
 import { Table } from "../parts/table";
 import { words } from "../words";
+import type { Plan } from "./plan";
 
 const w = words.releases;
-
-type Plan = { digest: string; maker: string; made: number; note?: string; state: string; needed: number; signatures: { counts: boolean }[] };
 
 /** How a release stands. */
 export function standing(one: Release): [string, Tone] {
@@ -61,7 +60,7 @@ export function Releases() {
                 label={w.plans}
                 rows={all}
                 columns={[
-                  { head: w.plan, cell: (one) => <Digest text={one.digest} /> },
+                  { head: w.plan, cell: (one) => <a href={link("releases", one.digest)}><Digest text={one.digest} /></a> },
                   { head: w.state, cell: (one) => <Badge tone={one.state === "READY" ? "good" : "quiet"}>{w.planStates[one.state] ?? one.state}</Badge> },
                   { head: w.made, cell: (one) => <Time ms={one.made} /> },
                   { head: w.maker, cell: (one) => one.maker },
