@@ -77,6 +77,8 @@ export const words = {
     brokenHint: "The console has met something that it did not expect. Reload the page; nothing in the host was changed by it.",
   },
 
+  table: { acts: "Actions", kind: "Kind", digest: "Digest", direction: "Direction", bar: "Share of the largest", result: "Result", signatures: "Signatures" },
+
   action: {
     cancel: "Cancel",
     reason: "Why",
@@ -99,7 +101,9 @@ export const words = {
     rateEnded: "completed",
     rateHint: "Transfers that FSPs have sent, and fulfilments that payees have sent.",
     success: "Committed",
-    successOf: (n: number): string => (n === 0 ? "no transfer has ended in the last 5 minutes" : `of ${plural(n, "transfer", "transfers")} that ended in the last 5 minutes`),
+    seconds: (n: number): string => plural(n, "second", "seconds"),
+    minutes: (n: number): string => plural(n, "minute", "minutes"),
+    successOf: (n: number, span: string): string => (n === 0 ? "no transfer has come and ended lately" : `of ${plural(n, "transfer", "transfers")} of the last ${span} that have ended`),
     latency: "Time to answer a message",
     latencyHint: "From a message of an FSP to the host’s answer. p50: half of them are faster.",
     transferTime: "Time of a transfer",
@@ -126,8 +130,8 @@ export const words = {
       store: "Size of the store",
     },
     refusals: "Refusals by code",
-    refusalsHint: "Of transfers of the last 5 minutes.",
-    noRefusals: "No transfer of the last 5 minutes was refused.",
+    refusalsHint: (span: string): string => `Of transfers of the last ${span}.`,
+    noRefusals: "None of the last transfers was refused.",
     answers: "Answers to FSPs since the host’s start",
     operation: "Operation",
     answered: "Answered",

@@ -7,6 +7,7 @@ import { bound } from "../src/data/bound";
 import { csv } from "../src/data/csv";
 import { gapAfter } from "../src/data/gaps";
 import type { LedgerAccount, ShownRelease } from "../src/data/kinds";
+import { nextWindow } from "../src/data/recent";
 import { link, place } from "../src/data/router";
 import { niceBound, path } from "../src/parts/chart";
 
@@ -68,4 +69,12 @@ test("scales are round, and curves have gaps where nothing is known", () => {
   expect([0, 0.3, 3.4, 26, 1000].map(niceBound)).toEqual([1, 0.5, 5, 50, 1000]);
   const same = (value: number): number => value;
   expect(path([1, NaN, 3, 4], same, same)).toBe("M0.0 1.0M2.0 3.0L3.0 4.0");
+});
+
+test("a busy scheme is looked at for a shorter time, and a quiet one for a longer one", () => {
+  expect(nextWindow(300_000, 500, true)).toBe(75_000);
+  expect(nextWindow(4000, 500, true)).toBe(2000);
+  expect(nextWindow(2000, 500, true)).toBe(2000);
+  expect(nextWindow(75_000, 300, false)).toBe(75_000);
+  expect(nextWindow(200_000, 3, false)).toBe(300_000);
 });

@@ -93,7 +93,8 @@ function Letters({ asked }: { asked: ReturnType<typeof useAsk<DeadLetter[]>> }) 
                 { head: w.attempts, number: true, cell: (one) => count(one.attempts) },
                 { head: w.error, cell: (one) => <span title={one.error}>{one.error}</span>, wide: true },
                 {
-                  head: "",
+                  head: words.table.acts,
+                  quiet: true,
                   cell: (one) =>
                     isAdmin ? (
                       <div class="tools">

@@ -76,7 +76,7 @@ function Trial({ all, isWhole }: { all: LedgerAccount[]; isWhole: boolean }) {
           { head: w.debit, number: true, cell: (one) => minor(String(one.debits), one.scale) },
           { head: w.credit, number: true, cell: (one) => minor(String(one.credits), one.scale) },
           {
-            head: "",
+            head: words.table.result,
             cell: (one) => {
               const isEven = one.debits === one.credits;
               if (!isWhole && !isEven) return <Badge tone="quiet">{w.partial}</Badge>;

@@ -1,12 +1,13 @@
 // Live: how the scheme does now.
 
 import { useEffect, useState } from "preact/hooks";
-import { get, readiness } from "../data/api";
+import { readiness } from "../data/api";
 import { useAsk } from "../data/ask";
 import { bytes, clock, count, millis, money, percent, seconds, short } from "../data/format";
 import type { Transfer } from "../data/kinds";
 import { type Metrics, quantileOf, sum } from "../data/metrics";
 import { link } from "../data/router";
+import { recent } from "../data/recent";
 import { type Sample, samples } from "../data/samples";
 import { Badge, Empty, Head, Section, Shown, type Tone } from "../parts/basics";
 import { Chart } from "../parts/chart";
@@ -14,27 +15,12 @@ import { Table } from "../parts/table";
 import { words } from "../words";
 
 const w = words.live;
-/** The time whose transfers are counted. */
-const WINDOW_MS = 300_000;
-/** The most transfers that are read each time. */
-const READ_MAX = 1000;
 /** The rows of the last transfers. */
 const ROWS = 20;
 
 /** How a transfer's state looks. */
 export function transferTone(state: string): Tone {
   return state === "COMMITTED" ? "good" : state === "PREPARED" ? "quiet" : "bad";
-}
-
-/** The last transfers, the newest first. */
-async function lastTransfers(signal: AbortSignal): Promise<Transfer[]> {
-  // At many payments a second a page is full of less than the window: then a shorter window has the newest.
-  for (const window of [WINDOW_MS, 10_000, 2000]) {
-    const path = `/transfers?from=${Date.now() - window}&limit=${READ_MAX}`;
-    const page = await get<{ items: Transfer[]; nextCursor?: string }>(path, { signal });
-    if (!page.nextCursor || window === 2000) return page.items.reverse();
-  }
-  return [];
 }
 
 /** The code of a transfer that was refused. */
@@ -49,7 +35,7 @@ export function Live() {
   const [, setRound] = useState(0);
   useEffect(() => samples.listen(() => setRound((n) => n + 1)), []);
   const health = useAsk("health", readiness, 5000);
-  const transfers = useAsk("transfers", lastTransfers, 3000);
+  const transfers = useAsk("transfers", recent, 3000);
   const last = samples.last;
   return (
     <>
@@ -71,17 +57,17 @@ export function Live() {
           </ul>
         )}
       </Shown>
-      <Figures all={samples.all} transfers={transfers.data ?? []} />
+      <Figures all={samples.all} transfers={transfers.data?.items ?? []} windowMs={transfers.data?.windowMs ?? 0} />
       <div class="columns wide-left">
         <Section title={w.last} tools={<a href={link("transfers")}>{w.allTransfers}</a>}>
           <Shown of={transfers}>
-            {(all) => (all.length === 0 ? <Empty title={w.lastEmpty} hint={w.lastEmptyHint} /> : <Last of={all.slice(0, ROWS)} />)}
+            {({ items }) => (items.length === 0 ? <Empty title={w.lastEmpty} hint={w.lastEmptyHint} /> : <Last of={items.slice(0, ROWS)} />)}
           </Shown>
         </Section>
         <div>
           {last && <Queues metrics={last.metrics} />}
-          <Section title={w.refusals} hint={w.refusalsHint}>
-            <Shown of={transfers}>{(all) => <Refusals of={all} />}</Shown>
+          <Section title={w.refusals} hint={w.refusalsHint(span(transfers.data?.windowMs ?? 0))}>
+            <Shown of={transfers}>{({ items }) => <Refusals of={items} />}</Shown>
           </Section>
         </div>
       </div>
@@ -90,7 +76,12 @@ export function Live() {
   );
 }
 
-function Figures({ all, transfers }: { all: Sample[]; transfers: Transfer[] }) {
+/** A time in whole seconds or minutes. */
+function span(ms: number): string {
+  return ms >= 120_000 ? w.minutes(Math.round(ms / 60_000)) : w.seconds(Math.round(ms / 1000));
+}
+
+function Figures({ all, transfers, windowMs }: { all: Sample[]; transfers: Transfer[]; windowMs: number }) {
   const times = all.map((one) => one.at);
   const ended = transfers.filter((one) => one.endedAt !== null);
   const committed = ended.filter((one) => one.state === "COMMITTED");
@@ -122,7 +113,7 @@ function Figures({ all, transfers }: { all: Sample[]; transfers: Transfer[] }) {
       </Section>
       <Section title={w.success} class="figure">
         <p class="big tabular">{ended.length ? percent(committed.length / ended.length) : words.none}</p>
-        <p class="hint">{w.successOf(ended.length)}</p>
+        <p class="hint">{w.successOf(ended.length, span(windowMs))}</p>
       </Section>
       <Section title={w.transferTime} class="figure">
         <p class="big tabular">

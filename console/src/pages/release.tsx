@@ -103,8 +103,8 @@ function Whole({ known, again }: { known: Known; again: () => void }) {
           rows={digests}
           columns={[
             { head: w.component, cell: (one) => one.name },
-            { head: "", cell: (one) => one.kind },
-            { head: "", cell: (one) => <Digest text={one.digest} /> },
+            { head: words.table.kind, cell: (one) => one.kind },
+            { head: words.table.digest, cell: (one) => <Digest text={one.digest} /> },
           ]}
         />
       </Section>

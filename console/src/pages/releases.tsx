@@ -65,9 +65,10 @@ export function Releases() {
                   { head: w.made, cell: (one) => <Time ms={one.made} /> },
                   { head: w.maker, cell: (one) => one.maker },
                   { head: w.note, cell: (one) => one.note ?? "", wide: true },
-                  { head: "", cell: (one) => w.signed(one.signatures.filter((s) => s.counts).length, one.needed) },
+                  { head: words.table.signatures, cell: (one) => w.signed(one.signatures.filter((s) => s.counts).length, one.needed) },
                   {
-                    head: "",
+                    head: words.table.acts,
+                    quiet: true,
                     cell: (one) =>
                       isAdmin && one.state === "READY" ? (
                         <Action

@@ -165,7 +165,8 @@ function Suspensions({ all, again }: { all: Suspension[]; again: () => void }) {
             { head: w.until, cell: (one) => (one.state === "SUSPENDED" ? <Time ms={one.until} /> : words.none) },
             { head: w.note, cell: (one) => one.note ?? "", wide: true },
             {
-              head: "",
+              head: words.table.acts,
+              quiet: true,
               cell: (one) => (
                 <div class="tools">
                   {one.state === "SUSPENDED" && isChecker && one.person !== person && (

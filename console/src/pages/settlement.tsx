@@ -87,10 +87,11 @@ function Balances({ rows, isMatrix }: { rows: Row[]; isMatrix: boolean }) {
         { head: w.participant, cell: (one) => <a href={link("participants", one.participant)}>{one.participant}</a> },
         { head: w.paid, number: true, cell: (one) => money(one.paid.amount, one.paid.currency) },
         { head: w.received, number: true, cell: (one) => money(one.received.amount, one.received.currency) },
-        { head: "", cell: (one) => directions[one.net.direction] ?? one.net.direction },
+        { head: words.table.direction, cell: (one) => directions[one.net.direction] ?? one.net.direction },
         { head: w.net, number: true, cell: (one) => <strong>{money(one.net.amount, one.net.currency)}</strong> },
         {
-          head: "",
+          head: words.table.bar,
+          quiet: true,
           cell: (one) => (
             <span class={`heat ${one.net.direction.toLowerCase()}`} aria-hidden="true">
               <i style={{ width: `${(Number(one.net.amount) / most) * 100}%` }} />

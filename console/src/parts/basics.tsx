@@ -37,7 +37,7 @@ export function Digest({ text }: { text: string }) {
 /** A part of a page under a heading. */
 export function Section(props: { title: string; hint?: string; tools?: ComponentChildren; children: ComponentChildren; class?: string }) {
   return (
-    <section class={`section ${props.class ?? ""}`} aria-label={props.title}>
+    <section class={`section ${props.class ?? ""}`}>
       <header class="section-head">
         <h2>{props.title}</h2>
         {props.tools && <div class="tools">{props.tools}</div>}

@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "../data/format";
 
-/** A column: its head, and a row's cell. Numbers stand at the right. */
-export type Column<T> = { head: string; cell: (row: T) => ComponentChildren; number?: boolean; wide?: boolean };
+/** A column: its head, and a row's cell. Numbers stand at the right. A quiet head is only for screen readers. */
+export type Column<T> = { head: string; cell: (row: T) => ComponentChildren; number?: boolean; wide?: boolean; quiet?: boolean };
 
 function heads<T>(columns: Column<T>[]) {
   return (
@@ -13,7 +13,7 @@ function heads<T>(columns: Column<T>[]) {
       <tr>
         {columns.map((column) => (
           <th scope="col" class={column.number ? "number" : ""}>
-            {column.head}
+            {column.quiet ? <span class="hidden">{column.head}</span> : column.head}
           </th>
         ))}
       </tr>
