@@ -61,7 +61,10 @@ async fn one_asks_in_the_console_and_another_one_approves() {
     maker.open(&format!("participants/{PAYER}")).await;
     maker.press("article[aria-label=USD]", "Another cap").await;
     maker.0.write("dialog input[name=amount]", "7000").await;
-    maker.0.write("dialog input[name=reason]", "less volume").await;
+    maker
+        .0
+        .write("dialog input[name=reason]", "less volume")
+        .await;
     maker.press("dialog", "Another cap").await;
     maker.shows("The request waits for another operator.").await;
     maker.open("requests").await;
@@ -79,7 +82,11 @@ async fn one_asks_in_the_console_and_another_one_approves() {
         let path = format!("/participants/{PAYER}");
         let participant = scene.office.get("rita", &path).await?;
         let cap = participant["accounts"][0]["limit"]["value"]["amount"].clone();
-        Ok(if cap == "7000" { Ok(()) } else { Err(cap.to_string()) })
+        Ok(if cap == "7000" {
+            Ok(())
+        } else {
+            Err(cap.to_string())
+        })
     };
     until("the new cap", SOON, look).await.unwrap();
 }

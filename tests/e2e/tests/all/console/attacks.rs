@@ -20,7 +20,11 @@ async fn texts_of_participants_run_nowhere() {
         "endpoints": [{ "type": "FSPIOP", "value": "http://127.0.0.1:9" }],
         "accounts": [{ "currency": "USD", "name": EVIL }],
     });
-    let asked = scene.office.post("anna", "/participants", &body).await.unwrap();
+    let asked = scene
+        .office
+        .post("anna", "/participants", &body)
+        .await
+        .unwrap();
     assert_eq!(asked.status, 201, "{asked:?}");
     let payment = scene.world.pay("3", "USD").await;
     let funds = json!({
@@ -38,8 +42,11 @@ async fn texts_of_participants_run_nowhere() {
     }
     desk.open(&format!("story/{}", payment.transfer_id)).await;
     desk.shows("What happened").await;
-    desk.open(&format!("story/{}", "%3Cimg%20src%3Dx%20onerror%3Dwindow.hacked%3D1%3E"))
-        .await;
+    desk.open(&format!(
+        "story/{}",
+        "%3Cimg%20src%3Dx%20onerror%3Dwindow.hacked%3D1%3E"
+    ))
+    .await;
     desk.shows("Nothing is known of this id.").await;
     assert_eq!(desk.0.value("window.hacked === undefined").await, true);
     let images = desk.0.value("document.images.length").await;
@@ -61,7 +68,10 @@ async fn files_of_the_console_are_bound_to_this_host() {
     let text = String::from_utf8(page.body.to_vec()).unwrap();
     assert_eq!(page.status, 200, "{text}");
     let policy = page.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"),
+        "{policy}"
+    );
     assert!(!policy.contains("unsafe"), "{policy}");
     assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
     for inline in ["<style", " style=", "onclick", "javascript:", "<script>"] {
@@ -73,13 +83,26 @@ async fn files_of_the_console_are_bound_to_this_host() {
     gzip.insert("accept-encoding", "gzip".parse().unwrap());
     let small = get(script, gzip).await;
     assert_eq!(small.headers["content-encoding"], "gzip");
-    assert!(small.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    assert!(
+        small.headers["cache-control"]
+            .to_str()
+            .unwrap()
+            .contains("immutable")
+    );
     let whole = get(script, HeaderMap::new()).await;
     assert!(!whole.headers.contains_key("content-encoding"));
     assert!(small.body.len() < whole.body.len() / 2);
-    for nothing in ["/console/none.js", "/console/..%2FCargo.toml", "/console/.gitignore"] {
+    for nothing in [
+        "/console/none.js",
+        "/console/..%2FCargo.toml",
+        "/console/.gitignore",
+    ] {
         let answer = get(nothing, HeaderMap::new()).await;
         let problem: Value = serde_json::from_slice(&answer.body).unwrap();
-        assert_eq!((answer.status.as_u16(), &problem["status"]), (404, &json!(404)), "{nothing}");
+        assert_eq!(
+            (answer.status.as_u16(), &problem["status"]),
+            (404, &json!(404)),
+            "{nothing}"
+        );
     }
 }

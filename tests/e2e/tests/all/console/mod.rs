@@ -53,6 +53,7 @@ impl Scene {
     /// A browser in which this operator has signed in.
     async fn signed_in(&self, who: &str) -> Desk {
         let desk = Desk(Chromium::start(&self.url("/console")).await);
+        desk.0.resize(1280, 900).await;
         desk.shows("Sign in").await;
         desk.0.write("input[name=token]", &self.token(who)).await;
         desk.0.click("button[type=submit]").await;

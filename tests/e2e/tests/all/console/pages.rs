@@ -13,14 +13,26 @@ use super::{Desk, Scene};
 
 /// Pages, and what each shows in a scheme with two payments.
 const PAGES: [(&str, &[&str]); 13] = [
-    ("live", &["Payments a second", "committed", "requestTransfer"]),
+    (
+        "live",
+        &["Payments a second", "committed", "requestTransfer"],
+    ),
     ("transfers", &["1 transfer", "12.50 USD"]),
     ("participants", &["Payer FSP", "active"]),
-    ("participants/payerfsp", &["Use of the net debit cap", "USD"]),
+    (
+        "participants/payerfsp",
+        &["Use of the net debit cap", "USD"],
+    ),
     ("requests", &["No request waits for a decision."]),
-    ("rules", &["transfer-prepare-check", "amount-limits", "in force"]),
+    (
+        "rules",
+        &["transfer-prepare-check", "amount-limits", "in force"],
+    ),
     ("releases", &["current", "first release"]),
-    ("releases/1", &["New turns run on this release.", "amount-limits"]),
+    (
+        "releases/1",
+        &["New turns run on this release.", "amount-limits"],
+    ),
     ("settlement", &["DEFERRED_NET", "open"]),
     ("ledger", &["in balance", "payerfsp:USD:LIQUIDITY"]),
     ("deliveries", &["reached", "No delivery was given up."]),
@@ -41,10 +53,12 @@ async fn shows(desk: &Desk, what: &str) {
 
 /// The rules of accessibility that the page breaks, by axe-core: WCAG 2.2 AA.
 async fn violations(desk: &Desk) -> Vec<String> {
-    let axe: PathBuf = root().join("target/tools/console/node_modules/axe-core/axe.min.js");
+    let axe: PathBuf = root().join("console/node_modules/axe-core/axe.min.js");
     let axe = std::fs::read_to_string(&axe)
         .unwrap_or_else(|e| panic!("{axe:?}: {e}; `cargo xtask build` installs it"));
-    desk.0.value(&format!("(() => {{ {axe}; return true; }})()")).await;
+    desk.0
+        .value(&format!("(() => {{ {axe}; return true; }})()"))
+        .await;
     let run = "const done = arguments[arguments.length - 1]; \
          const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']; \
          axe.run({ runOnly: { type: 'tag', values: tags } }).then( \
@@ -130,7 +144,10 @@ async fn sign_in_page_says_what_is_wrong_and_keeps_no_token() {
     let desk = scene.signed_in("anna").await;
     let kept = "JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])";
     let kept = desk.0.value(kept).await;
-    assert!(!kept.as_str().unwrap().contains(&scene.token("anna")), "{kept}");
+    assert!(
+        !kept.as_str().unwrap().contains(&scene.token("anna")),
+        "{kept}"
+    );
     desk.press("nav", "Sign out").await;
     desk.shows("The page keeps it in memory alone.").await;
 }
