@@ -63,23 +63,23 @@ impl Scene {
 }
 
 /// A browser on the console.
-struct Desk(Chromium);
+pub struct Desk(pub Chromium);
 
 impl Desk {
     /// Go to a page of the console, as a link does.
-    async fn open(&self, page: &str) {
+    pub async fn open(&self, page: &str) {
         self.0
             .value(&format!("void (location.hash = '#/{page}')"))
             .await;
     }
 
-    async fn text(&self) -> String {
+    pub async fn text(&self) -> String {
         let text = self.0.value("document.body.innerText").await;
         text.as_str().unwrap_or_default().to_owned()
     }
 
     /// Wait until the page has a text.
-    async fn shows(&self, what: &str) {
+    pub async fn shows(&self, what: &str) {
         let look = async || {
             let text = self.text().await;
             Ok(if text.contains(what) {
@@ -94,7 +94,7 @@ impl Desk {
     }
 
     /// Wait until the page has an element of a selector.
-    async fn has(&self, selector: &str) {
+    pub async fn has(&self, selector: &str) {
         let expression = format!("document.querySelector({selector:?}) !== null");
         let look = async || {
             let is_there = self.0.value(&expression).await == Value::Bool(true);
@@ -110,7 +110,7 @@ impl Desk {
     }
 
     /// The words on the buttons of the page itself, without those of the frame.
-    async fn buttons(&self) -> Vec<String> {
+    pub async fn buttons(&self) -> Vec<String> {
         let all = "[...document.querySelectorAll('main button')].map(b => b.innerText)";
         let all = self.0.value(all).await;
         let words = all.as_array().unwrap().iter();
@@ -118,7 +118,7 @@ impl Desk {
     }
 
     /// Press the button with these words within the element of a selector, once it is there.
-    async fn press(&self, within: &str, words: &str) {
+    pub async fn press(&self, within: &str, words: &str) {
         let script = format!(
             "(() => {{ const all = document.querySelectorAll({:?}); \
              const found = [...all].find(b => b.innerText === {words:?}); \

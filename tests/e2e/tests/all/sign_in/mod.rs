@@ -3,6 +3,7 @@
 mod attacks;
 mod browser;
 mod commands;
+mod console;
 mod fake;
 mod flow;
 mod passkeys;
