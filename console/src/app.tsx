@@ -8,6 +8,7 @@ import { samples } from "./data/samples";
 import { type Session, SessionContext } from "./data/session";
 import { clock } from "./data/format";
 import { Audit } from "./pages/audit";
+import { Configuration } from "./pages/configuration";
 import { Deliveries } from "./pages/deliveries";
 import { Ledger } from "./pages/ledger";
 import { Live } from "./pages/live";
@@ -31,7 +32,7 @@ const GROUPS: [keyof typeof words.nav.groups, (keyof typeof words.nav & string)[
   ["payments", ["live", "transfers"]],
   ["scheme", ["participants", "requests", "rules", "releases"]],
   ["money", ["settlement", "ledger"]],
-  ["host", ["deliveries", "audit"]],
+  ["host", ["deliveries", "audit", "configuration"]],
 ];
 
 /** The console. */
@@ -177,6 +178,8 @@ function Page({ place }: { place: Place }) {
       return <Ledger query={place.query} />;
     case "deliveries":
       return <Deliveries />;
+    case "configuration":
+      return <Configuration />;
     case "audit":
       return <Audit query={place.query} />;
     default:

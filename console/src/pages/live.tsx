@@ -1,7 +1,7 @@
 // Live: how the scheme does now.
 
 import { useEffect, useState } from "preact/hooks";
-import { readiness } from "../data/api";
+import { get, readiness } from "../data/api";
 import { useAsk } from "../data/ask";
 import { bytes, clock, count, millis, money, percent, seconds, short } from "../data/format";
 import type { Transfer } from "../data/kinds";
@@ -9,12 +9,15 @@ import { type Metrics, quantileOf, sum } from "../data/metrics";
 import { link } from "../data/router";
 import { recent } from "../data/recent";
 import { type Sample, samples } from "../data/samples";
-import { Badge, Empty, Head, Section, Shown, type Tone } from "../parts/basics";
+import { Badge, Empty, Head, Section, Shown, Time, type Tone } from "../parts/basics";
 import { Chart } from "../parts/chart";
 import { Table } from "../parts/table";
 import { words } from "../words";
 
 const w = words.live;
+/** How old a warning may be, and how many are shown. */
+const ALERTS_MS = 24 * 3600 * 1000;
+const ALERTS = 20;
 /** The rows of the last transfers. */
 const ROWS = 20;
 
@@ -57,6 +60,7 @@ export function Live() {
           </ul>
         )}
       </Shown>
+      <Alerts />
       <Figures all={samples.all} transfers={transfers.data?.items ?? []} windowMs={transfers.data?.windowMs ?? 0} />
       <div class="columns wide-left">
         <Section title={w.last} tools={<a href={link("transfers")}>{w.allTransfers}</a>}>
@@ -73,6 +77,30 @@ export function Live() {
       </div>
       {last && <Answers metrics={last.metrics} />}
     </>
+  );
+}
+
+type Alert = { alert: string; message: string; participant?: string; raisedAt: number };
+
+/** What the contexts have warned of lately, the newest first. Nothing where they have not, or do not say. */
+function Alerts() {
+  const asked = useAsk("alerts", (signal) => get<{ alerts: Alert[] }>("/alerts", { signal }), 10_000);
+  const since = Date.now() - ALERTS_MS;
+  const all = (asked.data?.alerts ?? []).filter((one) => one.raisedAt >= since).reverse();
+  if (all.length === 0) return null;
+  return (
+    <details class="alerts">
+      <summary>
+        <Badge tone="warn">{w.alerts(all.length)}</Badge> {all[0]?.message}
+      </summary>
+      <ul>
+        {all.slice(0, ALERTS).map((one) => (
+          <li>
+            <Time ms={one.raisedAt} /> {one.participant && <a href={link("participants", one.participant)}>{one.participant}</a>} {one.message}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

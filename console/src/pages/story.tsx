@@ -1,7 +1,7 @@
 // A payment's story: what happened, what rules said, and what the ledger has of it.
 
 import { useState } from "preact/hooks";
-import { get, Refusal } from "../data/api";
+import { get, Refusal, send } from "../data/api";
 import { useAsk } from "../data/ask";
 import { count, instant, micros, millis, minor, money } from "../data/format";
 import type { Kept, LedgerEntry, Participant, Receipt, Story, Transfer, Turn } from "../data/kinds";
@@ -285,6 +285,42 @@ function Receipts({ id, all }: { id: string; all: Receipt[] }) {
   );
 }
 
+type Draft = { release: number; allows: boolean; verdicts: { rule: string; verdict: { outcome: string; violations?: { code: string; message: string }[] } }[]; leftOut: number };
+
+/** Asks the rules of the current release about the input of a receipt. Nothing is decided. */
+function WhatIf({ receipt }: { receipt: NonNullable<Receipt["receipt"]> }) {
+  const [said, setSaid] = useState<Draft>();
+  const [error, setError] = useState<Error>();
+  const ask = async (): Promise<void> => {
+    setError(undefined);
+    try {
+      const body = { subject: receipt.subject, input: receipt.input };
+      setSaid(await send<Draft>({ method: "POST", path: `/what-if/${encodeURIComponent(receipt.step)}`, body }));
+    } catch (failed) {
+      setError(failed as Error);
+    }
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void ask()}>
+        {w.whatIf}
+      </button>
+      {said && (
+        <span role="status">
+          <Badge tone={said.allows ? "good" : "bad"}>
+            {w.whatIfSaid(
+              said.release,
+              said.verdicts.map((one) => [`${one.rule}:`, one.verdict.outcome, ...(one.verdict.violations ?? []).map((v) => v.code)].join(" ")),
+              said.leftOut,
+            )}
+          </Badge>
+        </span>
+      )}
+      {error && <span role="alert">{error.message}</span>}
+    </>
+  );
+}
+
 function ReceiptView({ of, id }: { of: Receipt; id: string }) {
   const [again, setAgain] = useState<Receipt["again"]>();
   const [error, setError] = useState<Error>();
@@ -336,9 +372,10 @@ function ReceiptView({ of, id }: { of: Receipt; id: string }) {
             </Badge>
           </span>
         )}
+        <WhatIf receipt={receipt} />
         {error && <span role="alert">{error.message}</span>}
       </div>
-      <h4>{w.input}</h4>
+      <h3>{w.input}</h3>
       <Json of={receipt.input} />
     </details>
   );

@@ -243,6 +243,7 @@ fn filled(path: &str) -> String {
         ("{component}", "quoting"),
         ("{collection}", "quotes"),
         ("{verb}", "drop"),
+        ("{file}", "no-file"),
         ("{id}", "99"),
     ] {
         filled = filled.replace(name, value);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Desk, Scene};
 
 /// Pages, and what each shows in a scheme with two payments.
-const PAGES: [(&str, &[&str]); 13] = [
+const PAGES: [(&str, &[&str]); 14] = [
     (
         "live",
         &["Payments a second", "committed", "requestTransfer"],
@@ -37,6 +37,7 @@ const PAGES: [(&str, &[&str]); 13] = [
     ("ledger", &["in balance", "payerfsp:USD:LIQUIDITY"]),
     ("deliveries", &["reached", "No delivery was given up."]),
     ("audit", &["host-start", "without a gap"]),
+    ("configuration", &["quoting", "No listener uses TLS files."]),
     ("nowhere", &["There is no such page"]),
 ];
 
@@ -126,6 +127,8 @@ async fn arrow_of_a_story_opens_its_turn_and_a_receipt_is_judged_again() {
     desk.0.click("details.receipt summary").await;
     desk.press("details.receipt[open]", "Judge again").await;
     desk.shows("The same bytes say the same").await;
+    desk.press("details.receipt[open]", "Ask the current rules").await;
+    desk.shows("Release 1 would say: ").await;
     desk.shows("TRANSFER_FULFIL".to_lowercase().replace('_', " ").as_str())
         .await;
 }
