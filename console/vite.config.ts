@@ -29,6 +29,21 @@ function compressed(folder: string): Plugin {
   };
 }
 
+// The packages whose code the console has in it.
+const PACKAGES = ["preact", "smol-toml"];
+
+// Puts the licences of those packages beside the console, as they ask for.
+function licences(): Plugin {
+  return {
+    name: "licences",
+    apply: "build",
+    generateBundle() {
+      const texts = PACKAGES.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
+      this.emitFile({ type: "asset", name: "licences.txt", source: texts.join("\n\n") });
+    },
+  };
+}
+
 const folder = process.env["RIALTO_CONSOLE_OUT"] ?? "../target/console";
 const host = process.env["RIALTO_HOST"] ?? "http://127.0.0.1:4002";
 const files = "[name]-[hash]";
@@ -46,6 +61,6 @@ export default defineConfig({
       output: { entryFileNames: `${files}.js`, chunkFileNames: `${files}.js`, assetFileNames: `${files}[extname]` },
     },
   },
-  plugins: [compressed(folder)],
+  plugins: [licences(), compressed(folder)],
   test: { include: ["tests/**/*.test.ts"] },
 } as Parameters<typeof defineConfig>[0]);
