@@ -127,7 +127,8 @@ async fn arrow_of_a_story_opens_its_turn_and_a_receipt_is_judged_again() {
     desk.0.click("details.receipt summary").await;
     desk.press("details.receipt[open]", "Judge again").await;
     desk.shows("The same bytes say the same").await;
-    desk.press("details.receipt[open]", "Ask the current rules").await;
+    desk.press("details.receipt[open]", "Ask the current rules")
+        .await;
     desk.shows("Release 1 would say: ").await;
     desk.shows("TRANSFER_FULFIL".to_lowercase().replace('_', " ").as_str())
         .await;
