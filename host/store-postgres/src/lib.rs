@@ -1,0 +1,338 @@
+//! The store on PostgreSQL, through sqlx. It implements the engine's [`Store`](rialto_engine::store::Store).
+//!
+//! A group is one transaction, in one round trip: a row of the journal, and the rows of the other tables
+//! (`migrations/0001_store.sql`, `columns.rs`). It is refused unless its host has the newest epoch of the partition's lease
+//! and the group before it is committed (`commit.rs`, `lease.rs`). So several hosts may have the database open, and one of
+//! them writes.
+//!
+//! The store has a runtime of its own. Every call blocks its thread, which must not be a thread of a runtime.
+
+mod checks;
+mod columns;
+mod commit;
+mod connections;
+mod entry;
+mod failures;
+mod history;
+mod lease;
+mod migrations;
+mod rows;
+mod store;
+mod text;
+
+use std::time::Duration;
+
+use rialto_engine::store::{Group, StoreError};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Acquire as _, ConnectOptions as _, PgConnection};
+use tokio::runtime::Runtime;
+
+use commit::Committer;
+use connections::{Connector, Readers};
+use failures::failed;
+use lease::Lease;
+
+pub use commit::Submitted;
+pub use entry::ChangedDocument;
+pub use history::JournalGroup;
+pub use lease::{LeaseError, LeaseState};
+pub use migrations::LAYOUT;
+
+/// How a host uses the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The partition of the scheme.
+    pub partition: u32,
+    /// This host's name, which no other host has. A host that takes over under the name of the one before it does not
+    /// wait for the lease.
+    pub owner: String,
+    /// The scheme's name. A database that has another one is refused.
+    pub scheme: Option<String>,
+    /// How long a lease holds without renewal.
+    pub lease: Duration,
+    /// How often it is renewed: several times in its life.
+    pub renew_every: Duration,
+    /// How long the host waits for the lease when it recovers.
+    pub wait_for_lease: Duration,
+    /// Connections for reads.
+    pub readers: usize,
+    /// How long the server may take for an answer.
+    pub answer_within: Duration,
+    /// For how long a statement is tried again while the server is away.
+    pub outage_max: Duration,
+    /// Whether a server without a synchronous standby is refused.
+    pub synchronous_standby: bool,
+}
+
+impl Default for Settings {
+    /// One partition, and an owner whose name is drawn. A takeover takes at most the lease's two seconds and one renewal.
+    fn default() -> Self {
+        Self {
+            partition: 0,
+            owner: uuid::Uuid::new_v4().to_string(),
+            scheme: None,
+            lease: Duration::from_secs(2),
+            renew_every: Duration::from_millis(400),
+            wait_for_lease: Duration::from_secs(5),
+            readers: 8,
+            answer_within: Duration::from_secs(5),
+            outage_max: Duration::from_secs(30),
+            synchronous_standby: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The partition's number as the database keeps it.
+    fn partition(&self) -> i32 {
+        i32::try_from(self.partition).unwrap_or(i32::MAX)
+    }
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL is none.
+    #[error("the URL of the database is malformed: {0}; write postgres://USER@HOST/DATABASE")]
+    Url(String),
+    /// The server is elsewhere, and the connection is not protected.
+    #[error(
+        "the database is on {0}, and its certificate would not be verified: add sslmode=verify-full and \
+         sslrootcert=FILE to its URL"
+    )]
+    Unprotected(String),
+    /// The server is too old.
+    #[error("the server is PostgreSQL {0}: use 14 or newer")]
+    OldServer(i32),
+    /// The database is not UTF-8.
+    #[error("the database's encoding is {0}: create one with ENCODING 'UTF8'")]
+    Encoding(String),
+    /// The server is a replica.
+    #[error("the server is a replica: give the URL of the primary")]
+    Replica,
+    /// The server or the user is read-only.
+    #[error("the database is read-only for this user: set default_transaction_read_only to off")]
+    ReadOnly,
+    /// The server does not sync.
+    #[error("the server has fsync off, so it loses what it has acknowledged: set fsync = on")]
+    NotDurable,
+    /// The settings ask for a synchronous standby.
+    #[error(
+        "the server has no synchronous standby, which the settings ask for: set synchronous_standby_names"
+    )]
+    NoStandby,
+    /// The database has another scheme.
+    #[error("the database has the scheme {there}, not {wanted}: give each scheme its own database")]
+    OtherScheme {
+        /// The one that it has.
+        there: String,
+        /// The one that was asked for.
+        wanted: String,
+    },
+    /// The layout is newer than this host.
+    #[error(
+        "the database has layout {there}, which needs a host that knows layout {oldest_host}, and this one knows {known}: \
+         use a newer host"
+    )]
+    TooNew {
+        /// The database's layout.
+        there: i32,
+        /// What a host must know at least.
+        oldest_host: i32,
+        /// What this host knows.
+        known: i32,
+    },
+    /// The database refused.
+    #[error("the database cannot be used: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The runtime cannot be started.
+    #[error("the store's threads cannot be started: {0}")]
+    Threads(std::io::Error),
+}
+
+/// An open store. It has no lease yet. Dropping it hands its lease over.
+pub struct PostgresStore {
+    runtime: Runtime,
+    settings: Settings,
+    connector: Connector,
+    readers: Readers,
+    committer: Committer,
+    lease: Lease,
+    /// The connection of changes that are no groups.
+    changes: tokio::sync::Mutex<Option<PgConnection>>,
+}
+
+impl PostgresStore {
+    /// Open the store in this database, and bring its layout up to date. Other hosts may have it open.
+    ///
+    /// # Errors
+    /// When the database cannot be used, or must not be.
+    pub fn open(url: &str, settings: Settings) -> Result<Self, OpenError> {
+        let options: PgConnectOptions = url
+            .parse()
+            .map_err(|error: sqlx::Error| OpenError::Url(error.to_string()))?;
+        checks::protected(&options)?;
+        let connector = Connector {
+            options: options
+                .application_name(&format!("rialto {}", settings.owner))
+                .disable_statement_logging(),
+            answer_within: settings.answer_within,
+            outage_max: settings.outage_max,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(OpenError::Threads)?;
+        runtime.block_on(prepare(&connector, &settings))?;
+        let committer = Committer::new(runtime.handle(), &connector, settings.partition());
+        Ok(Self {
+            readers: Readers::new(connector.clone(), settings.readers),
+            committer,
+            lease: Lease::new(connector.clone(), settings.clone()),
+            changes: tokio::sync::Mutex::new(None),
+            runtime,
+            connector,
+            settings,
+        })
+    }
+
+    /// Take the partition's lease, if it is free or expired. Fences off the host that had it.
+    ///
+    /// # Errors
+    /// When another host has it, or the database fails.
+    pub fn take_lease(&self) -> Result<u64, LeaseError> {
+        let epoch = self.runtime.block_on(self.lease.take())?;
+        Ok(epoch.unsigned_abs())
+    }
+
+    /// The partition's lease as the database has it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn lease(&self) -> Result<LeaseState, StoreError> {
+        self.runtime.block_on(self.lease.state()).map_err(failed)
+    }
+
+    /// Whether this host has the lease, and it has not expired by the host's monotonic clock. Only then may the host answer
+    /// from what it remembers.
+    pub fn holds_lease(&self) -> bool {
+        self.lease.holds()
+    }
+
+    /// Hand the lease over when all groups are written. This store writes nothing more until it recovers again.
+    ///
+    /// # Errors
+    /// When the database fails. The lease then ends by itself.
+    pub fn hand_over(&self) -> Result<(), StoreError> {
+        self.runtime.block_on(async {
+            self.committer.settled().await;
+            self.committer.stop(StoreError::Fenced);
+            self.lease.hand_over().await
+        })
+    }
+
+    /// Begin to write a group. The next one may be submitted before this one is durable; it is refused if this one is.
+    /// [`Store::write`](rialto_engine::store::Store::write) is this and [`Submitted::wait`].
+    ///
+    /// # Errors
+    /// When the group cannot be encoded, or nothing more can be written.
+    pub fn submit(&self, group: &Group) -> Result<Submitted, StoreError> {
+        if self.lease.is_lost() {
+            return Err(StoreError::Fenced);
+        }
+        let no_lease = || StoreError::Failed("the store has not been recovered".into());
+        if let Some(failure) = self.committer.failure() {
+            return Err(failure);
+        }
+        let epoch = self.lease.epoch().ok_or_else(no_lease)?;
+        self.committer.submit(group, epoch)
+    }
+
+    /// Read with one of the readers' connections.
+    fn read_with<T>(
+        &self,
+        reading: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        let read = self.runtime.block_on(self.readers.read(reading));
+        read.map_err(failed)
+    }
+
+    /// Change what is no group, in one transaction. Fails unless this host has the newest epoch.
+    fn change<T>(
+        &self,
+        change: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        let epoch = self.lease.epoch().ok_or(StoreError::Fenced)?;
+        let changed = self.runtime.block_on(async {
+            let mut kept = self.changes.lock().await;
+            let mut connection = self.fresh(kept.take()).await?;
+            let changing = fenced(&mut connection, self.settings.partition(), epoch, change);
+            let changed = self.connector.in_time(changing).await?;
+            *kept = Some(connection);
+            Ok(changed)
+        });
+        changed.map_err(failed)?.ok_or_else(|| {
+            self.lease.note_lost();
+            StoreError::Fenced
+        })
+    }
+
+    /// This connection if it still works, or another one.
+    async fn fresh(&self, kept: Option<PgConnection>) -> Result<PgConnection, sqlx::Error> {
+        use sqlx::Connection as _;
+        if let Some(mut connection) = kept
+            && self.connector.in_time(connection.ping()).await.is_ok()
+        {
+            return Ok(connection);
+        }
+        let mut attempts = self.connector.attempts();
+        loop {
+            match self.connector.connect().await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => attempts.again(error).await?,
+            }
+        }
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        if let Err(error) = self.hand_over() {
+            tracing::warn!(%error, "the lease could not be handed over; it expires by itself");
+        }
+    }
+}
+
+/// Check the database and bring its layout up to date.
+async fn prepare(connector: &Connector, settings: &Settings) -> Result<(), OpenError> {
+    let mut connection = connector.connect().await?;
+    checks::usable(&mut connection, settings).await?;
+    migrations::migrate(&mut connection).await?;
+    if let Some(scheme) = &settings.scheme {
+        checks::of_scheme(&mut connection, scheme).await?;
+    }
+    Ok(())
+}
+
+/// Run a change in a transaction that holds the head of the partition. None if another host has taken over.
+async fn fenced<T>(
+    connection: &mut PgConnection,
+    partition: i32,
+    epoch: i64,
+    change: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+) -> Result<Option<T>, sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    let newest: Option<i64> =
+        sqlx::query_scalar("SELECT epoch FROM rialto.partitions WHERE partition = $1 FOR UPDATE")
+            .bind(partition)
+            .fetch_optional(&mut *transaction)
+            .await?;
+    if newest != Some(epoch) {
+        return Ok(None);
+    }
+    let changed = change(&mut transaction).await?;
+    transaction.commit().await?;
+    Ok(Some(changed))
+}

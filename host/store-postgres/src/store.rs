@@ -1,0 +1,277 @@
+//! The engine's `Store` on PostgreSQL: it makes groups durable, reads documents, and returns the state after a restart.
+
+use std::time::Instant;
+
+use rialto_engine::network::OutboundRequest;
+use rialto_engine::store::{
+    DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
+};
+use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
+use sqlx::PgConnection;
+use sqlx::postgres::PgRow;
+
+use crate::lease::LeaseError;
+use crate::rows::{self, Columns, signed};
+use crate::text::{original, stored};
+use crate::PostgresStore;
+
+/// The pause between two attempts to take a lease.
+const LEASE_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+impl Store for PostgresStore {
+    fn recover(&self) -> Result<Recovered, StoreError> {
+        self.take_over()?;
+        let partition = self.settings.partition();
+        let recovered = self.change(async |connection| {
+            // Counted before any turn runs, so that a poison message is counted too.
+            sqlx::query("UPDATE rialto.deliveries SET starts = starts + 1 WHERE partition = $1")
+                .bind(partition)
+                .execute(&mut *connection)
+                .await?;
+            Rows::read(connection, partition).await
+        })?;
+        let (recovered, seq) = recovered.parsed()?;
+        self.committer.begin(seq);
+        Ok(recovered)
+    }
+
+    fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError> {
+        let partition = self.settings.partition();
+        let now = i64::try_from(now.0).unwrap_or(i64::MAX);
+        let rows = self.change(async |connection| {
+            sqlx::query(
+                "UPDATE rialto.reminders SET starts = starts + 1 WHERE partition = $1 AND due <= $2
+                 RETURNING component, id, starts",
+            )
+            .bind(partition)
+            .bind(now)
+            .fetch_all(connection)
+            .await
+        })?;
+        let counted = rows.iter().map(|row| {
+            let row = Columns(row);
+            Ok((row.name(0)?, row.name(1)?, row.number(2)?))
+        });
+        let mut counted: Vec<(Name, Name, u32)> = counted.collect::<Result<_, StoreError>>()?;
+        counted.sort();
+        Ok(counted)
+    }
+
+    fn note_poison_candidate(&self, candidate: Option<&str>) -> Result<(), StoreError> {
+        let partition = self.settings.partition();
+        let candidate = candidate.map(stored);
+        self.change(async |connection| {
+            sqlx::query("DELETE FROM rialto.poison_candidates WHERE partition = $1")
+                .bind(partition)
+                .execute(&mut *connection)
+                .await?;
+            if let Some(what) = candidate {
+                sqlx::query("INSERT INTO rialto.poison_candidates VALUES ($1, $2)")
+                    .bind(partition)
+                    .bind(&*what)
+                    .execute(connection)
+                    .await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn poison_candidate(&self) -> Result<Option<String>, StoreError> {
+        let partition = self.settings.partition();
+        let what: Option<String> = self.read_with(async |connection| {
+            sqlx::query_scalar("SELECT what FROM rialto.poison_candidates WHERE partition = $1")
+                .bind(partition)
+                .fetch_optional(connection)
+                .await
+        })?;
+        what.map(|what| Ok(original(&what)?.into_owned()))
+            .transpose()
+    }
+
+    fn read(
+        &self,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, StoreError> {
+        let partition = self.settings.partition();
+        let id = stored(id);
+        let row = self.read_with(async |connection| {
+            sqlx::query(
+                "SELECT id, version, body FROM rialto.documents
+                 WHERE partition = $1 AND collection = $2 AND id = $3",
+            )
+            .bind(partition)
+            .bind(i64::from(collection.0))
+            .bind(&*id)
+            .fetch_optional(connection)
+            .await
+        })?;
+        row.as_ref().map(rows::document).transpose()
+    }
+
+    fn scan(
+        &self,
+        collection: CollectionId,
+        range: &ScanRange,
+        limit: u32,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        let partition = self.settings.partition();
+        let (from, to) = (stored(&range.from), range.to.as_deref().map(stored));
+        let rows = self.read_with(async |connection| {
+            let query = match &to {
+                Some(to) => sqlx::query(
+                    "SELECT id, version, body FROM rialto.documents
+                     WHERE partition = $1 AND collection = $2 AND id >= $3 AND id < $5
+                     ORDER BY id LIMIT $4",
+                )
+                .bind(partition)
+                .bind(i64::from(collection.0))
+                .bind(&*from)
+                .bind(i64::from(limit))
+                .bind(&**to),
+                None => sqlx::query(
+                    "SELECT id, version, body FROM rialto.documents
+                     WHERE partition = $1 AND collection = $2 AND id >= $3
+                     ORDER BY id LIMIT $4",
+                )
+                .bind(partition)
+                .bind(i64::from(collection.0))
+                .bind(&*from)
+                .bind(i64::from(limit)),
+            };
+            query.fetch_all(connection).await
+        })?;
+        rows.iter().map(rows::document).collect()
+    }
+
+    fn write(&self, group: &Group) -> Result<(), StoreError> {
+        self.submit(group)?.wait()
+    }
+
+    fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
+        let rows = self.those(
+            "SELECT id, head, payload, starts FROM rialto.deliveries
+             WHERE partition = $1 AND id = ANY ($2) ORDER BY id",
+            ids,
+        )?;
+        rows.iter().map(rows::delivery).collect()
+    }
+
+    fn outbound(&self, ids: &[u64]) -> Result<Vec<OutboundRequest>, StoreError> {
+        let rows = self.those(
+            "SELECT request FROM rialto.outbound
+             WHERE partition = $1 AND id = ANY ($2) ORDER BY id",
+            ids,
+        )?;
+        rows.iter().map(rows::outbound).collect()
+    }
+
+    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        let partition = self.settings.partition();
+        let rows = self.read_with(async |connection| {
+            sqlx::query(
+                "SELECT id, head, payload, attempts, error, at FROM rialto.dead_letters
+                 WHERE partition = $1 ORDER BY id",
+            )
+            .bind(partition)
+            .fetch_all(connection)
+            .await
+        })?;
+        rows.iter().map(rows::dead_letter).collect()
+    }
+}
+
+impl PostgresStore {
+    /// Take the lease unless this store has it. Waits for a host that has it, for a while.
+    fn take_over(&self) -> Result<(), StoreError> {
+        let until = Instant::now() + self.settings.wait_for_lease;
+        if self.lease.epoch().is_some() && self.committer.failure().is_none() {
+            return Ok(());
+        }
+        loop {
+            match self.take_lease() {
+                Ok(_) => return Ok(()),
+                Err(LeaseError::Store(error)) => return Err(error),
+                Err(taken @ LeaseError::Taken { .. }) if Instant::now() > until => {
+                    return Err(StoreError::Failed(taken.to_string()));
+                }
+                Err(LeaseError::Taken { .. }) => std::thread::sleep(LEASE_PAUSE),
+            }
+        }
+    }
+
+    /// Rows with these ids.
+    fn those(&self, text: &'static str, ids: &[u64]) -> Result<Vec<PgRow>, StoreError> {
+        let partition = self.settings.partition();
+        let ids: Vec<i64> = ids.iter().map(|id| signed(*id)).collect::<Result<_, _>>()?;
+        self.read_with(async |connection| {
+            sqlx::query(text)
+                .bind(partition)
+                .bind(&ids)
+                .fetch_all(connection)
+                .await
+        })
+    }
+}
+
+/// What is read at a start.
+struct Rows {
+    head: PgRow,
+    collections: Vec<PgRow>,
+    deliveries: Vec<PgRow>,
+    reminders: Vec<PgRow>,
+    outbound: Vec<PgRow>,
+}
+
+impl Rows {
+    async fn read(connection: &mut PgConnection, partition: i32) -> Result<Self, sqlx::Error> {
+        let head = "SELECT seq, lsn, next_id FROM rialto.partitions WHERE partition = $1";
+        let head = sqlx::query(head).bind(partition);
+        let head = head.fetch_one(&mut *connection).await?;
+        let mut all = async |text: &'static str| {
+            let query = sqlx::query(text).bind(partition);
+            query.fetch_all(&mut *connection).await
+        };
+        Ok(Self {
+            head,
+            collections: all(
+                "SELECT id, component, name FROM rialto.collections WHERE partition = $1 ORDER BY id",
+            )
+            .await?,
+            deliveries: all(
+                "SELECT id, head, payload, starts FROM rialto.deliveries WHERE partition = $1 ORDER BY id",
+            )
+            .await?,
+            reminders: all(
+                "SELECT component, id, due, generation, payload, subjects, trace FROM rialto.reminders
+                 WHERE partition = $1 ORDER BY component, id",
+            )
+            .await?,
+            outbound: all(
+                "SELECT request FROM rialto.outbound WHERE partition = $1 ORDER BY id",
+            )
+            .await?,
+        })
+    }
+
+    /// What the engine needs, and the number of the last group.
+    fn parsed(self) -> Result<(Recovered, u64), StoreError> {
+        let head = Columns(&self.head);
+        let recovered = Recovered {
+            lsn: Lsn(head.number(1)?),
+            next_id: head.number(2)?,
+            collections: each(&self.collections, rows::collection)?,
+            deliveries: each(&self.deliveries, rows::delivery)?,
+            reminders: each(&self.reminders, rows::reminder)?,
+            outbound: each(&self.outbound, rows::outbound)?,
+        };
+        Ok((recovered, head.number(0)?))
+    }
+}
+
+fn each<T>(
+    rows: &[PgRow],
+    parse: impl Fn(&PgRow) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    rows.iter().map(parse).collect()
+}

@@ -1,0 +1,96 @@
+//! A database of a test's own.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rialto_store_postgres::{OpenError, PostgresStore, Settings};
+use rialto_store_suite::Backend;
+
+use crate::server::{self, Server};
+
+/// A lease that nobody needs to renew in a test.
+pub const LONG: Duration = Duration::from_secs(3_600);
+
+/// A database. It is removed with this value.
+pub struct Database<'s> {
+    server: &'s Server,
+    /// Its name.
+    pub name: String,
+}
+
+impl Database<'static> {
+    /// On the server that all tests share.
+    pub fn shared() -> Self {
+        Self::on(server::shared())
+    }
+}
+
+impl<'s> Database<'s> {
+    /// A new one on a server.
+    pub fn on(server: &'s Server) -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("test_{}", MADE.fetch_add(1, Ordering::Relaxed));
+        server.sql("postgres", &format!("CREATE DATABASE {name}"));
+        Self { server, name }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        self.server.url(&self.name)
+    }
+
+    /// Run SQL.
+    pub fn sql(&self, text: &str) -> String {
+        self.server.sql(&self.name, text)
+    }
+
+    /// Open a store.
+    pub fn open(&self, settings: Settings) -> Result<PostgresStore, OpenError> {
+        PostgresStore::open(&self.url(), settings)
+    }
+
+    /// Open a store whose lease does not expire.
+    pub fn host(&self) -> PostgresStore {
+        self.open(settings()).unwrap()
+    }
+
+    /// Let the lease expire although its host believes in it.
+    pub fn expire_lease(&self) {
+        self.sql("UPDATE rialto.leases SET expires_at = 'epoch'");
+    }
+}
+
+impl Drop for Database<'_> {
+    fn drop(&mut self) {
+        let text = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        self.server.sql("postgres", &text);
+    }
+}
+
+/// The settings of a host whose lease does not expire.
+pub fn settings() -> Settings {
+    Settings {
+        lease: LONG,
+        renew_every: LONG,
+        ..Settings::default()
+    }
+}
+
+impl Backend for Database<'static> {
+    type Store = PostgresStore;
+
+    fn new() -> Self {
+        Self::shared()
+    }
+
+    fn open(&self) -> PostgresStore {
+        self.host()
+    }
+
+    /// As after the database's clock was set forward.
+    fn intrude(&self) -> PostgresStore {
+        let newer = self.host();
+        self.expire_lease();
+        newer
+    }
+}

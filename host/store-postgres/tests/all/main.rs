@@ -1,0 +1,13 @@
+//! Tests of the PostgreSQL store, on a server of their own.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod database;
+mod journal;
+mod killed_server;
+mod leases;
+mod openings;
+mod order;
+mod server;
+mod store;
+mod written;
