@@ -151,6 +151,7 @@ impl Lease {
         let mut transaction = connection.begin().await?;
         let state = read(&mut transaction, partition, true).await?;
         if state.expires_in.is_some() && state.owner != self.settings.owner {
+            transaction.rollback().await?;
             return Ok(Err(state));
         }
         let epoch: i64 = sqlx::query_scalar(

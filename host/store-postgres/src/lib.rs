@@ -168,9 +168,7 @@ impl PostgresStore {
     /// # Errors
     /// When the database cannot be used, or must not be.
     pub fn open(url: &str, settings: Settings) -> Result<Self, OpenError> {
-        let options: PgConnectOptions = url
-            .parse()
-            .map_err(|error: sqlx::Error| OpenError::Url(error.to_string()))?;
+        let options = parsed(url)?;
         checks::protected(&options)?;
         let connector = Connector {
             options: options
@@ -305,6 +303,16 @@ impl Drop for PostgresStore {
     }
 }
 
+/// The options of a URL. sqlx would take a URL of any scheme.
+fn parsed(url: &str) -> Result<PgConnectOptions, OpenError> {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    if !matches!(scheme, "postgres" | "postgresql") {
+        return Err(OpenError::Url(format!("its scheme is {scheme:?}")));
+    }
+    let refused = |error: sqlx::Error| OpenError::Url(error.to_string());
+    url.parse().map_err(refused)
+}
+
 /// Check the database and bring its layout up to date.
 async fn prepare(connector: &Connector, settings: &Settings) -> Result<(), OpenError> {
     let mut connection = connector.connect().await?;
@@ -330,6 +338,8 @@ async fn fenced<T>(
             .fetch_optional(&mut *transaction)
             .await?;
     if newest != Some(epoch) {
+        // A transaction that is dropped keeps its locks until its connection is used again.
+        transaction.rollback().await?;
         return Ok(None);
     }
     let changed = change(&mut transaction).await?;

@@ -74,9 +74,7 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), OpenErr
             .execute(&mut *transaction)
             .await?;
     }
-    transaction
-        .execute("SELECT rialto.make_months_1()")
-        .await?;
+    transaction.execute("SELECT rialto.make_months_1()").await?;
     transaction.commit().await?;
     Ok(())
 }

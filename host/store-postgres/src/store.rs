@@ -10,10 +10,10 @@ use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 
+use crate::PostgresStore;
 use crate::lease::LeaseError;
 use crate::rows::{self, Columns, signed};
 use crate::text::{original, stored};
-use crate::PostgresStore;
 
 /// The pause between two attempts to take a lease.
 const LEASE_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);

@@ -1,5 +1,6 @@
 //! A database of a test's own.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -11,27 +12,45 @@ use crate::server::{self, Server};
 /// A lease that nobody needs to renew in a test.
 pub const LONG: Duration = Duration::from_secs(3_600);
 
-/// A database. It is removed with this value.
+/// Databases of the shared server that no test has. To drop a database takes a checkpoint; to drop what is in it does not.
+static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// A database. It is emptied with this value.
 pub struct Database<'s> {
     server: &'s Server,
     /// Its name.
     pub name: String,
+    /// Whether another test gets it after this one.
+    again: bool,
 }
 
 impl Database<'static> {
     /// On the server that all tests share.
     pub fn shared() -> Self {
-        Self::on(server::shared())
+        let server = server::shared();
+        let free = FREE.lock().unwrap().pop();
+        let again = true;
+        let name = free.unwrap_or_else(|| Self::on(server).name.clone());
+        Self {
+            server,
+            name,
+            again,
+        }
     }
 }
 
 impl<'s> Database<'s> {
-    /// A new one on a server.
+    /// A new one on a server, for this test alone.
     pub fn on(server: &'s Server) -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", MADE.fetch_add(1, Ordering::Relaxed));
         server.sql("postgres", &format!("CREATE DATABASE {name}"));
-        Self { server, name }
+        let again = false;
+        Self {
+            server,
+            name,
+            again,
+        }
     }
 
     /// Its URL.
@@ -62,8 +81,11 @@ impl<'s> Database<'s> {
 
 impl Drop for Database<'_> {
     fn drop(&mut self) {
-        let text = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-        self.server.sql("postgres", &text);
+        // After a failed test a connection may hold it; no other test gets it then.
+        if self.again && !std::thread::panicking() {
+            self.sql("DROP SCHEMA IF EXISTS rialto CASCADE");
+            FREE.lock().unwrap().push(std::mem::take(&mut self.name));
+        }
     }
 }
 
