@@ -110,11 +110,16 @@ impl Server {
         server
     }
 
+    /// Its folder, which has its socket.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The URL of a database.
     pub fn url(&self, database: &str) -> String {
         format!(
             "postgres:///{database}?host={}&user=rialto",
-            self.folder.display()
+            self.folder().display()
         )
     }
 
