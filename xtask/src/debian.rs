@@ -40,6 +40,21 @@ pub fn install_token() -> Result<()> {
     Ok(())
 }
 
+/// PostgreSQL: where Debian puts its programs, in a folder for each version, and its package.
+const POSTGRES: (&str, &str) = ("/usr/lib/postgresql", "postgresql");
+
+/// Installs PostgreSQL on Debian. Elsewhere the tests that start it say that it is missing. Debian makes a cluster of its
+/// own with it, which no test uses.
+pub fn install_postgres() -> Result<()> {
+    let (folder, package) = POSTGRES;
+    let versions = fs::read_dir(folder).into_iter().flatten();
+    let mut versions = versions.filter_map(|version| Some(version.ok()?.path()));
+    if is_here() && !versions.any(|version| version.join("bin/initdb").exists()) {
+        install(&[package]).context("no PostgreSQL, which the tests of its store start")?;
+    }
+    Ok(())
+}
+
 /// libfaketime, by which a test gives a host a wrong clock: a file of it, below the folder of libraries, and its package.
 const FAKETIME: (&str, &str) = ("faketime/libfaketimeMT.so.1", "faketime");
 

@@ -144,6 +144,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     }
     debian::install_token()?;
     debian::install_faketime()?;
+    debian::install_postgres()?;
     debian::unpack_registry()?;
     install_browser()?;
     install_kms()?;

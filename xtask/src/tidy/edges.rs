@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "rialto-store-sqlite",
         &["rialto-archive", "rialto-engine", "rialto-files"],
     ),
+    ("rialto-store-postgres", &["rialto-engine"]),
     ("rialto-ledger", &["rialto-engine", "rialto-store-sqlite"]),
     ("rialto-openapi", &[]),
     ("rialto-personal-data", &["rialto-files"]),
@@ -184,8 +185,15 @@ const OWNED: &[(&str, &[&str])] = &[
     // Tests and the demonstration damage a store by SQL, as a stranger would.
     (
         "sqlx",
-        &["rialto-demo", "rialto-store-sqlite", "rialto-tests"],
+        &[
+            "rialto-demo",
+            "rialto-store-postgres",
+            "rialto-store-sqlite",
+            "rialto-tests",
+        ],
     ),
+    // Its benchmark compares the two.
+    ("tokio-postgres", &["rialto-store-postgres"]),
     ("hyper", HTTP),
     ("hyper-util", HTTP),
     ("http-body-util", HTTP),
