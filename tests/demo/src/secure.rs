@@ -13,6 +13,7 @@ use rialto::client::Client;
 use rialto::host::Host;
 use rialto::operators::{Caller, Shown};
 use rialto::out;
+use rialto::releases::Dates;
 use rialto_manifest::Manifest;
 use rialto_manifest::operator::Role;
 use rialto_simulator::FspSettings;
@@ -112,9 +113,10 @@ impl Secured {
             shown: Shown::File,
         };
         let note = "for the demonstration";
-        let approved = shared
-            .releases
-            .approve(&shared.engine, &caller, 1, note, None);
+        let approved =
+            shared
+                .releases
+                .approve(&shared.engine, &caller, 1, note, (None, Dates::default()));
         approved.context("approving the first release").map(drop)
     }
 
