@@ -30,6 +30,8 @@ const WAITING: usize = 1;
 pub(crate) struct Progress {
     /// The highest number up to which all groups are committed, as far as this host knows.
     pub seq: u64,
+    /// The epoch of this recovery. Groups of an earlier one change nothing here.
+    pub epoch: i64,
     /// Why nothing more can be written.
     pub failure: Option<StoreError>,
 }
@@ -69,10 +71,8 @@ pub(crate) struct Committer {
 impl Committer {
     pub fn new(runtime: &Handle, connector: &Connector, partition: i32) -> Self {
         let progress = Arc::new(watch::Sender::new(Progress {
-            seq: 0,
-            failure: Some(StoreError::Failed(
-                "the store has not been recovered".into(),
-            )),
+            failure: Some(not_recovered()),
+            ..Progress::default()
         }));
         let jobs = (0..CONNECTIONS).map(|_| {
             let (sender, jobs) = mpsc::channel(WAITING);
@@ -93,14 +93,18 @@ impl Committer {
     }
 
     /// Begin after the group with this number.
-    pub fn begin(&self, seq: u64) {
+    pub fn begin(&self, seq: u64, epoch: i64) {
         self.next.store(seq + 1, Ordering::Release);
-        self.progress.send_replace(Progress { seq, failure: None });
+        self.progress.send_replace(Progress {
+            seq,
+            epoch,
+            failure: None,
+        });
     }
 
     /// Write nothing more, for this reason, unless there is one already.
     pub fn stop(&self, failure: StoreError) {
-        stop(&self.progress, failure);
+        self.progress.send_if_modified(|now| stop(now, failure));
     }
 
     /// Why nothing more is written.
@@ -137,12 +141,15 @@ impl Committer {
     }
 }
 
-fn stop(progress: &watch::Sender<Progress>, failure: StoreError) {
-    progress.send_if_modified(|now| {
-        let first = now.failure.is_none();
-        now.failure.get_or_insert(failure);
-        first
-    });
+/// The failure of a store that may not write yet.
+pub(crate) fn not_recovered() -> StoreError {
+    StoreError::Failed("the store has not been recovered".into())
+}
+
+fn stop(now: &mut Progress, failure: StoreError) -> bool {
+    let first = now.failure.is_none();
+    now.failure.get_or_insert(failure);
+    first
 }
 
 /// One connection and its groups.
@@ -157,16 +164,15 @@ impl Writer {
     async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         while let Some(job) = jobs.recv().await {
             let written = self.write(&job).await;
-            match &written {
+            self.progress.send_if_modified(|now| match &written {
+                _ if now.epoch != job.epoch => false,
                 Ok(()) => {
-                    self.progress.send_if_modified(|now| {
-                        let further = job.seq > now.seq;
-                        now.seq = now.seq.max(job.seq);
-                        further
-                    });
+                    let further = job.seq > now.seq;
+                    now.seq = now.seq.max(job.seq);
+                    further
                 }
-                Err(failure) => stop(&self.progress, failure.clone()),
-            }
+                Err(failure) => stop(now, failure.clone()),
+            });
             // Nobody may be waiting any more.
             let _ = job.outcome.send(written);
         }

@@ -196,12 +196,14 @@ impl PostgresStore {
         })
     }
 
-    /// Take the partition's lease, if it is free or expired. Fences off the host that had it.
+    /// Take the partition's lease, if it is free or expired. Fences off the host that had it. The store writes nothing until
+    /// it recovers, because that host may have written since this one last looked.
     ///
     /// # Errors
     /// When another host has it, or the database fails.
     pub fn take_lease(&self) -> Result<u64, LeaseError> {
         let epoch = self.runtime.block_on(self.lease.take())?;
+        self.committer.stop(commit::not_recovered());
         Ok(epoch.unsigned_abs())
     }
 
@@ -240,11 +242,10 @@ impl PostgresStore {
         if self.lease.is_lost() {
             return Err(StoreError::Fenced);
         }
-        let no_lease = || StoreError::Failed("the store has not been recovered".into());
         if let Some(failure) = self.committer.failure() {
             return Err(failure);
         }
-        let epoch = self.lease.epoch().ok_or_else(no_lease)?;
+        let epoch = self.lease.epoch().ok_or_else(commit::not_recovered)?;
         self.committer.submit(group, epoch)
     }
 

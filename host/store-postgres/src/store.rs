@@ -20,7 +20,7 @@ const LEASE_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl Store for PostgresStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
-        self.take_over()?;
+        let epoch = self.take_over()?;
         let partition = self.settings.partition();
         let recovered = self.change(async |connection| {
             // Counted before any turn runs, so that a poison message is counted too.
@@ -31,7 +31,7 @@ impl Store for PostgresStore {
             Rows::read(connection, partition).await
         })?;
         let (recovered, seq) = recovered.parsed()?;
-        self.committer.begin(seq);
+        self.committer.begin(seq, epoch);
         Ok(recovered)
     }
 
@@ -182,15 +182,13 @@ impl Store for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Take the lease unless this store has it. Waits for a host that has it, for a while.
-    fn take_over(&self) -> Result<(), StoreError> {
+    /// Take the lease, also if this store has it: a group of its own may still be on its way, which the new epoch fences
+    /// off. Waits for another host that has it, for a while. Returns the epoch.
+    fn take_over(&self) -> Result<i64, StoreError> {
         let until = Instant::now() + self.settings.wait_for_lease;
-        if self.lease.epoch().is_some() && self.committer.failure().is_none() {
-            return Ok(());
-        }
         loop {
             match self.take_lease() {
-                Ok(_) => return Ok(()),
+                Ok(epoch) => return signed(epoch),
                 Err(LeaseError::Store(error)) => return Err(error),
                 Err(taken @ LeaseError::Taken { .. }) if Instant::now() > until => {
                     return Err(StoreError::Failed(taken.to_string()));

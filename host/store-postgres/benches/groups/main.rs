@@ -17,6 +17,7 @@ mod other;
 mod server;
 
 use std::collections::VecDeque;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rialto_engine::store::{Group, Store as _};
@@ -28,11 +29,11 @@ use other::{Other, Rows};
 use server::Server;
 
 /// Groups of a measurement.
-const GROUPS: usize = 400;
+const GROUPS: usize = 250;
 /// Groups before it.
 const WARM_UP: usize = 40;
 /// Times that all is measured.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// One way over the network.
 const ONE_WAY: Duration = Duration::from_micros(500);
 
@@ -45,7 +46,7 @@ enum Way {
     TokioPipelined { ahead: usize },
 }
 
-const WAYS: [(&str, Way); 8] = [
+const WAYS: [(&str, Way); 7] = [
     ("sqlx, function, one connection", Way::Sqlx { ahead: 1 }),
     ("sqlx, function, two connections", Way::Sqlx { ahead: 3 }),
     ("sqlx, one statement with CTEs", Way::SqlxCtes),
@@ -61,10 +62,6 @@ const WAYS: [(&str, Way); 8] = [
     (
         "tokio-postgres, statements at once, ahead",
         Way::TokioPipelined { ahead: 3 },
-    ),
-    (
-        "sqlx, function, two connections, again",
-        Way::Sqlx { ahead: 3 },
     ),
 ];
 
@@ -115,11 +112,11 @@ fn by_other(config: &str, epoch: i64, rows: &'static [Rows], way: Way) -> f64 {
         } else {
             Box::pin(other.function(&rows[n], epoch, seq))
         };
-        runtime.block_on(std::future::poll_fn(|context| {
-            assert!(writing.as_mut().poll(context).is_pending());
-            std::task::Poll::Ready(())
-        }));
-        on_their_way.push_back(writing);
+        let sent = std::future::poll_fn(|context| Poll::Ready(writing.as_mut().poll(context)));
+        // It may have been answered meanwhile.
+        if runtime.block_on(sent).is_pending() {
+            on_their_way.push_back(writing);
+        }
         if on_their_way.len() == ahead {
             runtime.block_on(on_their_way.pop_front().unwrap());
         }

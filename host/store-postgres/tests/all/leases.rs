@@ -146,6 +146,25 @@ fn a_lease_that_is_handed_over_is_free_at_once() {
 }
 
 #[test]
+fn a_host_that_takes_its_lease_back_writes_only_after_recovery() {
+    let database = Database::shared();
+    let (one, other) = (database.host(), database.host());
+    one.recover().unwrap();
+    written_by(&one, 1);
+    database.expire_lease();
+    assert_eq!(written::judge(&other, 1..=1), 1);
+    written_by(&other, 2);
+    other.hand_over().unwrap();
+    // It has not noticed that the other one was there.
+    one.take_lease().unwrap();
+    let refused = one.write(&written::at(2));
+    assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+    assert_eq!(written::judge(&one, 2..=2), 2);
+    written_by(&one, 3);
+    assert_eq!(written::judge(&one, 3..=3), 3);
+}
+
+#[test]
 fn of_many_hosts_one_takes_a_free_lease() {
     let database = Database::shared();
     let hosts: Vec<_> = (0..4).map(|_| database.host()).collect();
