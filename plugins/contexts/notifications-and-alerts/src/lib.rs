@@ -15,10 +15,11 @@ pub mod settings;
 use alerts::AlertDocument;
 use bindings::exports::rialto::auditing::audit_entry_quarantined;
 use bindings::exports::rialto::fsp_interop_api::notify_requested::{self, HubSignature};
-use bindings::exports::rialto::host::rule_state_handler::RuleState;
+use bindings::exports::rialto::host::rule_state_handler::{Measure, RuleState};
 use bindings::exports::rialto::host::{
     configuration_schema, http_report_handler, rule_state_handler, settings_handler,
 };
+use bindings::exports::rialto::notifications_and_alerts::rule_state_changed as own_event;
 use bindings::exports::rialto::participant_lifecycle_management::{
     approval_notification, participant_liquidity_threshold_exceeded as liquidity,
     participant_state_updated,
@@ -127,13 +128,42 @@ impl rule_state_handler::Guest for Component {
         for change in changes {
             let notice = NoticeDocument::of_rule(change.clone());
             // The host tells it again after a failure, and after each start.
-            if NOTICES.get(&notice.id()).is_some() {
-                continue;
+            if NOTICES.get(&notice.id()).is_none() {
+                rule_state_changed(&event_of(change));
             }
-            subject("rule", &change.rule);
-            told(&notice);
-            rule_state_changed(&event_of(change));
         }
+    }
+}
+
+impl own_event::Guest for Component {
+    fn rule_state_changed(event: own_event::Event) {
+        let notice = NoticeDocument::of_rule(state_of(event));
+        // The host may have told it twice before the first event came here.
+        if NOTICES.get(&notice.id()).is_none() {
+            if let Some(rule) = &notice.rule {
+                subject("rule", &rule.name);
+            }
+            told(&notice);
+        }
+    }
+}
+
+fn state_of(event: own_event::Event) -> RuleState {
+    let measure = event.measure.map(|measure| Measure {
+        name: measure.name,
+        value: measure.value,
+        limit: measure.limit,
+    });
+    RuleState {
+        id: event.id,
+        kind: event.kind,
+        state: event.state,
+        rule: event.rule,
+        in_place_of: event.in_place_of,
+        steps: event.steps,
+        measure,
+        reason: event.reason,
+        at: event.at,
     }
 }
 
