@@ -239,7 +239,7 @@ impl TestScheme {
         copy(&binaries::plugin(name)?, &self.component(name))?;
         let text = format!(
             "[rules.{name}]\ncomponent = \"components/{name}.wasm\"\n\
-             {RULE_GRANTS_AND_TIME}\n"
+             grants = {{ host = [\"configuration\", \"logging\", \"trace\"] }}\nlimits = {{ deadline = \"1 s\" }}\n"
         );
         self.edit_with(|scheme| {
             scheme.replacen("[[participants]]", &format!("{text}[[participants]]"), 1)

@@ -102,7 +102,7 @@ async fn change_that_cannot_be_is_refused_and_the_release_serves_on() {
         let folder = folder.path().to_str().unwrap();
         for verb in ["plan", "apply"] {
             let said = world.host.cli(&["release", verb, folder]).unwrap();
-            assert_eq!(said.code, 1, "{what}: {said}");
+            assert_ne!(said.code, 0, "{what}: {said}");
             for word in words {
                 assert!(said.stderr.contains(word), "{what}: {word}: {said}");
             }

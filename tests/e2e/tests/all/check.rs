@@ -74,11 +74,11 @@ fn a_good_scheme_has_its_wiring_printed() {
 #[test]
 fn a_missing_grant_is_named_with_its_import() {
     let text = refusal(|scheme| {
-        let grants = "host = [\"storage\", \"configuration\", \"clock\", \"random\", \"crypto\", \"auditing\", \"logging\"]";
+        let grants = "host = [\"storage\", \"configuration\", \"clock\", \"random\", \"crypto\", \"auditing\", \"judging\", \"logging\"]";
         scheme
             .edit(
                 grants,
-                "host = [\"storage\", \"configuration\", \"clock\", \"crypto\", \"auditing\", \"logging\"]",
+                "host = [\"storage\", \"configuration\", \"clock\", \"crypto\", \"auditing\", \"judging\", \"logging\"]",
             )
             .unwrap();
     });

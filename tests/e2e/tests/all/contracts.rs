@@ -287,6 +287,9 @@ fn every_test_that_a_command_in_documents_names_exists() {
         .map(|path| std::fs::read_to_string(path).unwrap())
         .collect();
     let names = tests.lines().filter_map(|line| {
+        if let Some(module) = line.strip_prefix("mod ") {
+            return module.strip_suffix(';');
+        }
         let line = line.strip_prefix("async ").unwrap_or(line);
         line.strip_prefix("fn ")?.split('(').next()
     });

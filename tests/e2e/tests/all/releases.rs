@@ -458,7 +458,7 @@ async fn setting_change_is_planned_applied_and_rolled_back() {
 async fn unfit_folder_is_refused_and_the_release_serves_on() {
     let world = World::demo().await.unwrap();
     let twin = world.scheme.twin().unwrap();
-    let grants = "host = [\"storage\", \"configuration\", \"clock\", \"random\", \"crypto\", \"auditing\", \"logging\"]";
+    let grants = "host = [\"storage\", \"configuration\", \"clock\", \"random\", \"crypto\", \"auditing\", \"judging\", \"logging\"]";
     let fewer = "host = [\"storage\", \"configuration\", \"clock\", \"auditing\", \"logging\"]";
     twin.edit(grants, fewer).unwrap();
     let folder = twin.path().to_str().unwrap();
