@@ -27,6 +27,8 @@ const SOON: Duration = Duration::from_secs(90);
 const AT_A_TIME: usize = 16;
 /// Payments by which it is measured, and while the canary decides.
 const PAYMENTS: usize = 96;
+/// How much later than the next change takes a release begins.
+const AHEAD: Duration = Duration::from_secs(15);
 /// The stored inputs of the backtests.
 const INPUTS: u64 = 100_000;
 /// The groups in which they are stored.
@@ -210,7 +212,9 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     );
     shadowed.edit(BEHIND_QUOTES, &shadow).unwrap();
     shadowed.lock().unwrap();
+    let began = Instant::now();
     scene.change(&shadowed, "shadowed", Some(&cases), &[]);
+    let needed = began.elapsed();
     committed(&world.pay("70", "USD").await).unwrap();
     until("the candidate has judged", SOON, async || {
         let found = scene.report(&["shadow", "report", "--json"]);
@@ -226,11 +230,9 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     // It takes over at an instant.
     let promoted = world.scheme.twin().unwrap();
     new_rule.add_to(&promoted);
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap()
-        .as_secs();
-    let at = jiff::Timestamp::from_second(i64::try_from(now).unwrap() + 20).unwrap();
+    // Late enough for the next change, on a busy machine too.
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + 3 * needed + AHEAD;
+    let at = jiff::Timestamp::from_second(i64::try_from(at.as_secs()).unwrap()).unwrap();
     promoted
         .edit(QUOTES, &format!("{QUOTES}effective-until = \"{at}\"\n"))
         .unwrap();
@@ -243,11 +245,15 @@ async fn change_is_proven_before_watched_while_and_taken_back() {
     scene.change(&promoted, "promoted", Some(&cases), &as_of);
     let last = world.pay("70", "USD").await;
     committed(&last).unwrap();
-    until("the corrected rule is in force", SOON, async || {
-        let outcome = world.pay("70", "USD").await;
-        let refused = refused(&outcome, Step::Quote, "4200");
-        Ok(refused.map_err(|error| error.to_string()))
-    })
+    until(
+        "the corrected rule is in force",
+        3 * needed + SOON,
+        async || {
+            let outcome = world.pay("70", "USD").await;
+            let refused = refused(&outcome, Step::Quote, "4200");
+            Ok(refused.map_err(|error| error.to_string()))
+        },
+    )
     .await
     .unwrap();
 
