@@ -3,7 +3,7 @@
 //!
 //! | Question | Answer |
 //! | --- | --- |
-//! | whom? | the one component that exports [`HANDLER`]; without one, nobody |
+//! | whom? | the one component that exports `rialto:host/rule-state-handler`; without one, nobody |
 //! | when? | within some seconds; what fails is tried again, with growing pauses |
 //! | how often? | at least once, with an id by which the component knows what it has heard |
 //! | over a restart? | what the store has (canaries, suspensions) is told again by each start, for [`RECALLED_MS`]; quarantines are of one process, and one that has begun just before its end may never be told |

@@ -89,7 +89,10 @@ pub fn answer(
     }
     let step = match read {
         Draft::Quote(request) => {
-            rules.quote(&quote_request_check::Input { now, request });
+            rules.quote(&quote_request_check::Input {
+                now,
+                request: *request,
+            });
             "quote-request-check"
         }
         Draft::Transfer(transfer) => {

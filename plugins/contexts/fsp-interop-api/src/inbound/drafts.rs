@@ -13,7 +13,7 @@ use rialto_sdk::headers::first;
 #[derive(Debug, PartialEq)]
 pub enum Draft {
     /// Of POST /quotes
-    Quote(QuoteRequest),
+    Quote(Box<QuoteRequest>),
     /// Of POST /transfers
     Transfer(Transfer),
 }
@@ -63,7 +63,9 @@ pub fn draft(
         body,
     };
     if is_quote {
-        examined.quote_draft().map(Draft::Quote)
+        examined
+            .quote_draft()
+            .map(|draft| Draft::Quote(Box::new(draft)))
     } else {
         examined.transfer_draft().map(Draft::Transfer)
     }
