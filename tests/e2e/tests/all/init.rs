@@ -8,7 +8,7 @@ use rialto_simulator::PaymentRequest;
 use rialto_tests::scenes::committed;
 use rialto_tests::terminal::components;
 use rialto_tests::world::PAYEE;
-use rialto_tests::{CliOutput, Office, RunningHost, TestScheme, World, WorldOptions, binaries};
+use rialto_tests::{CliOutput, RunningHost, TestScheme, World, WorldOptions, binaries};
 use serde_json::Value;
 
 fn init(arguments: &[&str]) -> CliOutput {
