@@ -139,8 +139,14 @@ pub(crate) fn served<'s>(
 
 /// Whether a version of a step is one that neither the context that asks nor this host knows: what it means is not known.
 pub(crate) fn is_of_the_future(version_of_rule: &str, question: Option<&Interface>) -> bool {
-    let newest = question.map_or(NEWEST, |question| &*question.name.version);
-    series(version_of_rule) > series(newest)
+    series(version_of_rule) > series(newest_known(question))
+}
+
+/// The newest version that the context that asks, or this host, knows.
+pub(crate) fn newest_known(question: Option<&Interface>) -> &str {
+    let asked = question.map(|question| &*question.name.version);
+    let newer = asked.filter(|asked| series(asked) > series(NEWEST));
+    newer.unwrap_or(NEWEST)
 }
 
 /// The numbers of a version that its compatible successors share (Semantic Versioning 2.0.0).

@@ -13,7 +13,7 @@ use crate::names::{
 pub use crate::problem::{Bound, Location, Part, Problem};
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::steps::{
-    COUNTS, Fit, NEWEST, asks_counters, is_of_the_future, members, says_counters, served,
+    COUNTS, Fit, asks_counters, is_of_the_future, members, newest_known, says_counters, served,
 };
 use crate::surfaces::{RULE_SURFACES, SECRETS, SURFACES};
 use crate::wasi::{self, Needs};
@@ -584,17 +584,10 @@ impl<'a> Wirer<'a> {
             );
         };
         if is_of_the_future(version, question) {
-            let known = match asked_by {
-                Some(Asker {
-                    component,
-                    question,
-                    ..
-                }) => {
-                    format!("`{}` asks by {}", component.name, question.name.version)
-                }
-                None => format!("this host knows {NEWEST}"),
-            };
-            let what = format!("`{rule}` is built for {version} of the contracts, and {known}");
+            let known = newest_known(question);
+            let what = format!(
+                "`{rule}` is built for {version} of the contracts, and {known} is the newest that is known"
+            );
             let help = "build it against the contracts of this host: `rialto wit` writes them";
             return self.problem("of-the-future", location(), what, help.into());
         }

@@ -54,7 +54,10 @@ const CHANGES: [(&str, Change, &[&str]); 6] = [
     (
         "a component whose contracts are of the future",
         |scheme| rewrite(scheme, |bytes| of_version(&bytes, "9.1.0")),
-        &["`amount-limits` is built for 9.1.0", "asks by 0.2.0"],
+        &[
+            "`amount-limits` is built for 9.1.0",
+            "0.2.0 is the newest that is known",
+        ],
     ),
     (
         "two canaries on one rule",

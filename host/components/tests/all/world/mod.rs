@@ -71,7 +71,7 @@ pub fn rule_of(name: &str, bytes: Arc<[u8]>, limits: Limits) -> ComponentSpec {
         digest: Digest::of(&bytes),
         bytes,
         grants: Grants {
-            host: vec!["configuration".into(), "logging".into()],
+            host: ["configuration", "logging", "trace"].map(Into::into).into(),
             ..Grants::default()
         },
         limits,
