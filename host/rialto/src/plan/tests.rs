@@ -409,8 +409,8 @@ fn components_grants_currencies_and_codes_have_their_own_words() {
     insta::assert_snapshot!(plan(&[
         ("name = \"demo\"", "name = \"demo\" # another build"),
         (
-            "\"clock\", \"random\", \"crypto\", \"auditing\", \"logging\"]",
-            "\"clock\", \"crypto\", \"auditing\", \"logging\"]"
+            "\"clock\", \"random\", \"crypto\", \"auditing\", \"judging\", \"logging\"]",
+            "\"clock\", \"crypto\", \"auditing\", \"judging\", \"logging\"]"
         ),
         (
             "[contexts.account-lookup]",
