@@ -20,6 +20,10 @@
 //! The second last row is different because a verdict must be reproducible: the same bytes on the same input must
 //! give the same verdict.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use rialto_engine::Name;
 use rialto_engine::history::Step;
 use serde_json::value::RawValue;
@@ -68,6 +72,7 @@ pub(crate) fn ask(guest: &mut Guest, step: &Name, params: &[Val]) -> wasmtime::R
         subject,
         input: &json,
         params,
+        taken: OnceCell::new(),
     };
     while let Some(judge) = queue.next() {
         let name = &judge.bound.identity.name;
@@ -115,6 +120,26 @@ struct About<'a> {
     subject: &'a str,
     input: &'a RawValue,
     params: &'a [Val],
+    /// As the first rule that does not take all of it does. Rules of one older version share it.
+    taken: OnceCell<(Arc<[Name]>, Vec<Val>)>,
+}
+
+impl About<'_> {
+    /// The parameters as a rule takes them.
+    fn params(&self, bound: &BoundRule) -> Cow<'_, [Val]> {
+        if bound.takes_all(self.params) {
+            return Cow::Borrowed(self.params);
+        }
+        let own = || bound.takes(self.params);
+        let (members, taken) = self
+            .taken
+            .get_or_init(|| (bound.members.clone(), own().into_owned()));
+        if *members == bound.members {
+            Cow::Borrowed(taken)
+        } else {
+            own()
+        }
+    }
 }
 
 /// The canary that decides about a request in the place of a rule, if one does.
@@ -239,7 +264,7 @@ fn judged(
     let bound = asked.bound;
     let member = &release.members[bound.member];
     let started_us = active.turn.monotonic_us();
-    let judgement = member.judge(&bound.identity, bound.export, &bound.takes(about.params));
+    let judgement = member.judge(&bound.identity, bound.export, &about.params(bound));
     let took_us = active.turn.monotonic_us().saturating_sub(started_us);
     if let Some(asking) = asking {
         let now = active.turn.now().0;

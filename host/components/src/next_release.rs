@@ -59,6 +59,17 @@ impl NextRelease {
         }
     }
 
+    /// Expect no release any more if another one than the expected one becomes current. Without this the next turn would
+    /// bring the expected one back.
+    pub(crate) fn is_overtaken_by(&self, number: u64) {
+        let _changing = self.changing.lock();
+        let next = self.next.load();
+        let expected = next.as_ref().and_then(|next| next.release.as_ref());
+        if expected.is_some_and(|expected| expected.number != number) {
+            self.next.store(None);
+        }
+    }
+
     /// Make the next release current, unless another one is expected by now.
     pub(crate) fn begins(&self, make_current: impl FnOnce(Arc<Release>)) {
         let _changing = self.changing.lock();

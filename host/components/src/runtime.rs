@@ -219,6 +219,11 @@ impl Runtime {
     /// Make a release current: new turns run on it. Turns under way end on their own release. The one before stays ready, to
     /// judge what was agreed under its rules, unless this is an earlier one: then it was rolled back.
     pub fn make_current(&self, release: Arc<Release>) {
+        self.next.is_overtaken_by(release.number);
+        self.begin(release);
+    }
+
+    fn begin(&self, release: Arc<Release>) {
         // Before turns run on it, so that they find the one before.
         self.earlier.begins(release.clone());
         self.current.store(Some(release));
@@ -243,7 +248,7 @@ impl Runtime {
                     .current()
                     .is_none_or(|current| current.number != number)
                 {
-                    self.next.begins(|release| self.make_current(release));
+                    self.next.begins(|release| self.begin(release));
                 }
             }
             InForce::NotReady(from) => {

@@ -181,13 +181,21 @@ pub(crate) fn unite<'c>(all: &mut Vec<Val>, more: impl IntoIterator<Item = &'c V
     }
 }
 
+/// Whether a question's input has these members alone, in this order. Without any, it is no record.
+fn takes_all(members: &[Name], params: &[Val]) -> bool {
+    let [_, Val::Record(given)] = params else {
+        return true;
+    };
+    let names = given.iter().map(|(name, _)| &**name);
+    members.is_empty() || members.iter().map(|name| &**name).eq(names)
+}
+
 /// The parameters of a question with these members of its input alone; all if there are none.
 fn taken<'p>(members: &[Name], params: &'p [Val]) -> Cow<'p, [Val]> {
     let [subject, Val::Record(given)] = params else {
         return Cow::Borrowed(params);
     };
-    let names = given.iter().map(|(name, _)| &**name);
-    if members.is_empty() || members.iter().map(|name| &**name).eq(names) {
+    if takes_all(members, params) {
         return Cow::Borrowed(params);
     }
     let taken = members.iter().filter_map(|name| {
@@ -224,6 +232,11 @@ impl BoundRule {
         };
         let mut members = self.members.iter();
         members.all(|name| given.iter().any(|(other, _)| **other == **name))
+    }
+
+    /// Whether the rule takes all members of a question's input, as they are.
+    pub(crate) fn takes_all(&self, params: &[Val]) -> bool {
+        takes_all(&self.members, params)
     }
 
     /// The parameters of a question as the rule takes them: without the members of the input that it does not know.

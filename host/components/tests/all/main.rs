@@ -13,6 +13,7 @@ mod judges;
 mod keys;
 mod last_good;
 mod limits;
+mod next_release;
 mod refusals;
 mod rollback;
 mod surfaces;

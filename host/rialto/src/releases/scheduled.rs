@@ -420,6 +420,7 @@ impl Releases {
             expected: None,
             dates: Dates::default(),
         };
+        self.bring_last_good(&release, &document)?;
         self.begin(number, &request, next.from)?;
         self.activate_or_give_up(engine, &release, &document)?;
         self.runtime.expect(Some(Next {
