@@ -16,7 +16,7 @@ const PAYMENTS: u64 = 120;
 const COUNTS: [(&str, f64); 4] = [
     ("rialto_turns_executed_total", 43.0),
     ("rialto_documents_written_total", 20.4),
-    ("rialto_allocations_total", 5_566.0),
+    ("rialto_allocations_total", 5_447.0),
     ("rialto_allocated_bytes_total", 1_105_000.0),
 ];
 /// Instructions of the rules of a payment: one verdict about its quote, two about its transfer.
