@@ -30,7 +30,7 @@ function compressed(folder: string): Plugin {
 }
 
 // The packages whose code the console has in it.
-const PACKAGES = ["preact", "smol-toml"];
+const PACKAGES = ["preact", "smol-toml", "@dagrejs/dagre", "@dagrejs/graphlib"];
 
 // Puts the licences of those packages beside the console, as they ask for.
 function licences(): Plugin {

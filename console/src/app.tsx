@@ -2,16 +2,21 @@
 
 import { Component, type ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { get, hasToken, onSignedOut, send, useToken } from "./data/api";
+import { get, onSignedOut, send } from "./data/api";
 import { link, type Place, usePlace } from "./data/router";
-import { samples } from "./data/samples";
+import { feed } from "./data/feed";
 import { type Session, SessionContext } from "./data/session";
 import { clock } from "./data/format";
 import { Audit } from "./pages/audit";
+import { Backtest, Backtests } from "./pages/backtests";
 import { Configuration } from "./pages/configuration";
 import { Deliveries } from "./pages/deliveries";
+import { Health } from "./pages/health";
+import { BacktestInput, ShadowInput } from "./pages/input";
 import { Ledger } from "./pages/ledger";
+import { LedgerAccountPage } from "./pages/ledger-account";
 import { Live } from "./pages/live";
+import { DraftPage } from "./pages/draft";
 import { PlanPage } from "./pages/plan";
 import { Participant } from "./pages/participant";
 import { Participants } from "./pages/participants";
@@ -19,9 +24,10 @@ import { Release } from "./pages/release";
 import { Releases } from "./pages/releases";
 import { Requests } from "./pages/requests";
 import { Rules } from "./pages/rules";
+import { Search } from "./pages/search";
 import { Settlements } from "./pages/settlement";
 import { StoryPage } from "./pages/story";
-import { Transfers } from "./pages/transfers";
+import { WiringPage } from "./pages/wiring";
 import { Empty, Head } from "./parts/basics";
 import { Notices } from "./parts/notices";
 import { SignIn } from "./parts/sign-in";
@@ -29,10 +35,10 @@ import { ThemeChoice } from "./parts/theme";
 import { words } from "./words";
 
 const GROUPS: [keyof typeof words.nav.groups, (keyof typeof words.nav & string)[]][] = [
-  ["payments", ["live", "transfers"]],
+  ["payments", ["live", "search"]],
   ["scheme", ["participants", "requests", "rules", "releases"]],
   ["money", ["settlement", "ledger"]],
-  ["host", ["deliveries", "audit", "configuration"]],
+  ["host", ["health", "deliveries", "audit", "configuration"]],
 ];
 
 /** The console. */
@@ -46,7 +52,6 @@ export function App() {
       known.current = true;
       setEnded(false);
       setSession(found);
-      samples.start();
       return undefined;
     } catch (error) {
       setSession(null);
@@ -55,9 +60,9 @@ export function App() {
   }, []);
   useEffect(() => {
     onSignedOut(() => {
-      useToken(undefined);
-      samples.stop();
-      setEnded(known.current);
+      feed.forget();
+      // Several requests of a page may find it out, one after the other.
+      if (known.current) setEnded(true);
       known.current = false;
       setSession(null);
     });
@@ -66,10 +71,10 @@ export function App() {
     else void look();
   }, [look]);
   const signOut = async (): Promise<void> => {
-    if (!hasToken()) await send({ method: "POST", path: "/sign-out" }).catch(() => undefined);
-    useToken(undefined);
-    samples.stop();
+    // A session that has ended already is over too.
     known.current = false;
+    await send({ method: "POST", path: "/sign-out" }).catch(() => undefined);
+    feed.forget();
     setEnded(false);
     setSession(null);
   };
@@ -114,7 +119,7 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
             <ul>
               {pages.map((page) => (
                 <li>
-                  <a href={link(page)} aria-current={place.page === page ? "page" : undefined}>
+                  <a href={link(page)} aria-current={menuPage(place.page) === page ? "page" : undefined}>
                     {words.nav[page] as string}
                   </a>
                 </li>
@@ -132,6 +137,11 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
       <Notices />
     </div>
   );
+}
+
+/** The page of the menu to which a place belongs. */
+function menuPage(page: string): string {
+  return page === "transfers" || page === "story" ? "search" : page;
 }
 
 function Me({ session, signOut }: { session: Session; signOut: () => void }) {
@@ -159,8 +169,11 @@ function Page({ place }: { place: Place }) {
   switch (place.page) {
     case "live":
       return <Live />;
+    case "search":
+      return <Search kind={id ?? "transfers"} query={place.query} />;
+    // The address of searches that were bookmarked earlier.
     case "transfers":
-      return <Transfers query={place.query} />;
+      return <Search kind="transfers" query={place.query} />;
     case "story":
       return <StoryPage id={id ?? ""} />;
     case "participants":
@@ -168,14 +181,23 @@ function Page({ place }: { place: Place }) {
     case "requests":
       return <Requests />;
     case "rules":
-      return <Rules />;
+      if (id === "wiring") return <WiringPage number={place.rest[1]} />;
+      return id === "input" ? <ShadowInput query={place.query} /> : <Rules />;
     case "releases":
+      if (id === "new") return <DraftPage />;
+      if (id === "backtests") {
+        const [, job, part] = place.rest;
+        if (job !== undefined && part === "input") return <BacktestInput id={job} query={place.query} />;
+        return job === undefined ? <Backtests query={place.query} /> : <Backtest id={job} />;
+      }
       if (id?.startsWith("sha256:")) return <PlanPage digest={id} />;
       return id ? <Release number={id} /> : <Releases />;
     case "settlement":
       return <Settlements id={id} />;
     case "ledger":
-      return <Ledger query={place.query} />;
+      return id ? <LedgerAccountPage id={id} /> : <Ledger query={place.query} />;
+    case "health":
+      return <Health />;
     case "deliveries":
       return <Deliveries />;
     case "configuration":

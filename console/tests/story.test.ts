@@ -63,6 +63,43 @@ describe("the diagram", () => {
   });
 });
 
+describe("kept messages", () => {
+  const message = (part: string, request: number | null, source?: string) => ({
+    Message: { part, request, line: "x", headers: source ? [["fspiop-source", source]] : [], headers_left_out: 0, body: null, body_bytes: 0 },
+  });
+  const drawn = diagram(
+    [
+      turn(1, null, "Request", "edge", "GET /parties/MSISDN/1", [message("Came", null, "blue"), message("Answer", null), { Answered: { status: 202 } }]),
+      turn(2, 1, "Event", "outbox", "asked", [
+        { Sent: { id: 8, request: "PUT http://x:2/parties" } },
+        { Sent: { id: 9, request: "POST http://x:1/transfers" } },
+        message("Sent", 9),
+      ]),
+      turn(3, null, "Request", "edge", "POST /quotes", [message("Came", null, "red")]),
+      turn(4, null, "Report", "outbox", "report", [{ Reported: { id: 9, outcome: "202 after 1 attempt" } }, message("Response", 9)]),
+    ],
+    SIDES,
+    false,
+  );
+  const names = drawn.lanes.map((lane) => lane.name);
+
+  test("say who sent a message, whatever its method", () => {
+    expect(names[drawn.marks[0]?.from ?? -1]).toBe("blue");
+    expect(names).toContain("red");
+  });
+
+  test("are at their own arrows", () => {
+    const kept = drawn.marks.filter((mark) => mark.isMessage).map((mark) => `${mark.label}: ${mark.messages.map((one) => one.part).join(" ")}`);
+    expect(kept).toEqual([
+      "GET /parties/MSISDN/1 (202): Came Answer",
+      "PUT /parties: ",
+      "POST /transfers: Sent",
+      "POST /quotes: Came",
+      "202 after 1 attempt: Response",
+    ]);
+  });
+});
+
 test("labels are short", () => {
   expect(pathOf("PUT https://fsp.example:99/a/b?c")).toBe("PUT /a/b?c");
   expect(shortened("PUT /quotes/fa51afd6-05ec-4485-835c-885dd41ef81b")).toBe("PUT /quotes/fa51afd6…");

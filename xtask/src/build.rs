@@ -10,11 +10,24 @@ use rialto_manifest::Scheme;
 use crate::times::Times;
 use crate::{console, guests, process, repository};
 
-/// Builds everything.
+/// Builds everything but the tests.
 pub fn build(times: &mut Times) -> Result<()> {
+    before_the_host(times)?;
+    times.part("build the host", || host(&[]))
+}
+
+/// Builds everything and the workspace's tests. One command builds both: the packages that only tests use add
+/// features to shared ones, and two commands would compile most of the workspace twice.
+pub fn build_with_tests(times: &mut Times) -> Result<()> {
+    before_the_host(times)?;
+    times.part("build the host and the tests", || {
+        host(&["--lib", "--bins", "--tests"])
+    })
+}
+
+fn before_the_host(times: &mut Times) -> Result<()> {
     times.part("build the plugins", guests)?;
-    times.part("build the console", console::build)?;
-    times.part("build the host", host)
+    times.part("build the console", console::build)
 }
 
 /// The profile of the plugins that operators are given.
@@ -62,7 +75,7 @@ fn make(names: &[String], profile: &str) -> Result<()> {
     fill(&repository::root().join(repository::DEMO))
 }
 
-fn host() -> Result<()> {
+fn host(targets: &[&str]) -> Result<()> {
     process::say(
         "building the host and all that tests it: the first time some 600 crates, 15 to 25 minutes on two cores",
     );
@@ -71,7 +84,8 @@ fn host() -> Result<()> {
     process::run(
         process::cargo()
             .current_dir(repository::root())
-            .args(["build", "--workspace"]),
+            .args(["build", "--workspace"])
+            .args(targets),
     )
 }
 

@@ -8,8 +8,11 @@ use anyhow::{Result, bail};
 use crate::times::Times;
 use crate::{console, process, repository, tidy, tools};
 
-/// Runs every check, and names the failed ones at the end.
-pub fn check() -> Result<()> {
+/// Programs whose packages have no library, so that they are documented themselves.
+const PROGRAMS: &[&str] = &["rialto-demo", "xtask"];
+
+/// Runs every check, or those of code alone, and names the failed ones at the end.
+pub fn check(only_code: bool) -> Result<()> {
     let root = repository::root();
     let plugins = repository::plugins();
     let mut failed = Vec::new();
@@ -22,7 +25,7 @@ pub fn check() -> Result<()> {
         }
     };
     step("tidy", &mut || tidy::tidy(false));
-    for (name, folder) in [("host", &root), ("plugins", &plugins)] {
+    for (name, folder, programs) in [("host", &root, PROGRAMS), ("plugins", &plugins, &[])] {
         let cargo = || cargo_in(folder);
         let label = |what: &str| format!("{what} ({name})");
         step(&label("formatting"), &mut || {
@@ -39,17 +42,26 @@ pub fn check() -> Result<()> {
                 "--no-deps",
                 "--document-private-items",
             ];
+            // With examples, of which there are none, cargo has the features of packages that only tests use. Those of the
+            // lints have them, too: otherwise all dependencies are read twice.
+            let targets = ["--lib", "--examples"];
             process::run(
                 cargo()
                     .args(documentation)
+                    .args(targets)
+                    .args(programs.iter().flat_map(|program| ["--bin", program]))
                     .env("RUSTDOCFLAGS", "-D warnings"),
             )
         });
-        step(&label("dependencies: licences, bans, sources"), &mut || {
-            tools::deny(folder)
-        });
+        if !only_code {
+            step(&label("dependencies: licences, bans, sources"), &mut || {
+                tools::deny(folder)
+            });
+        }
     }
-    step("dependencies: unused ones", &mut || tools::machete(&root));
+    if !only_code {
+        step("dependencies: unused ones", &mut || tools::machete(&root));
+    }
     step("types (console)", &mut console::check);
     // The fuzz targets' own build takes a minute: their lints are the compiler's, when they are run.
     step("formatting (fuzz)", &mut || {

@@ -68,26 +68,37 @@ pub fn install_faketime() -> Result<()> {
     Ok(())
 }
 
-/// The registry of bundles' tests: its package, which has a program of that name.
-const REGISTRY: &str = "docker-registry";
+/// The registry of bundles' tests: its package, which has a program of that name, and its folder.
+const REGISTRY: (&str, &str) = ("docker-registry", "usr/bin");
+/// NATS, to which tests send events.
+const NATS: (&str, &str) = ("nats-server", "usr/sbin");
 
-/// Unpacks a registry among the tools on Debian. It is not installed, because Debian starts it as a service. Elsewhere the
-/// test that needs it says that it is missing.
+/// Unpacks a registry among the tools on Debian. Elsewhere the test that needs it says that it is missing.
 pub fn unpack_registry() -> Result<()> {
-    let folder = repository::tools().join(REGISTRY);
-    if !is_here() || folder.join("usr/bin").join(REGISTRY).exists() {
+    unpack(REGISTRY).context("no registry, which a test of bundles needs")
+}
+
+/// Unpacks a NATS server among the tools on Debian. Elsewhere the tests that need it say that it is missing.
+pub fn unpack_nats() -> Result<()> {
+    unpack(NATS).context("no NATS server, which tests of events need")
+}
+
+/// Unpacks a package that has a program of its name. It is not installed, because Debian would start it as a service.
+fn unpack((package, programs): (&str, &str)) -> Result<()> {
+    let folder = repository::tools().join(package);
+    if !is_here() || folder.join(programs).join(package).exists() {
         return Ok(());
     }
-    process::say(&format!("unpacking {REGISTRY} (once on a machine)"));
+    process::say(&format!("unpacking {package} (once on a machine)"));
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let download = || {
         let mut command = quiet();
-        command.current_dir(&folder).args(["download", REGISTRY]);
+        command.current_dir(&folder).args(["download", package]);
         command
     };
     if !process::succeeds(&mut download()) {
         process::run(quiet().arg("update"))?;
-        process::run(&mut download()).context("no registry, which a test of bundles needs")?;
+        process::run(&mut download())?;
     }
     let listed = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
     let package = listed

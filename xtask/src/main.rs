@@ -46,7 +46,11 @@ enum Verb {
     /// Build the plugins, wrap them as components, put them into the demonstration scheme, and build the console and the host
     Build,
     /// Check formatting, lints, documentation and the project's own rules; changes nothing
-    Check,
+    Check {
+        /// Leave out the dependencies' licences and uses, which change with Cargo.lock alone: their tools take minutes to build
+        #[arg(long)]
+        code: bool,
+    },
     /// Check only the project's own rules, which is quick
     Tidy {
         /// Accept the current contracts in wit/: writes wit/frozen.toml, wit/proto.lock.toml and proto/
@@ -60,6 +64,9 @@ enum Verb {
         /// Instead, build a rule with cargo-component and run the tests that need it
         #[arg(long, conflicts_with = "filter")]
         foreign: bool,
+        /// Instead, run the tests of payments, transfers and the ledger on this store, and the store's own
+        #[arg(long, conflicts_with_all = ["filter", "foreign"])]
+        store: Option<test::OtherStore>,
     },
     /// Build the fuzz targets, then run them from their seeds
     Fuzz {
@@ -123,9 +130,12 @@ enum Verb {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::Build => build::build(&mut Times::default()),
-        Verb::Check => check::check(),
+        Verb::Check { code } => check::check(code),
         Verb::Tidy { accept_wit } => tidy::tidy(accept_wit),
         Verb::Test { foreign: true, .. } => foreign::test(),
+        Verb::Test {
+            store: Some(store), ..
+        } => test::on(store),
         Verb::Test { filter, .. } => test::test(filter.as_deref()),
         Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
         Verb::Interfaces { accept: true } => interfaces::accept(),

@@ -35,6 +35,8 @@ const CONFORMANCE: &str = "conformance";
 const CONSOLE: &str = "console";
 /// The prefix of the lines in which the conformance suite counts interfaces.
 const INTERFACES: &str = "interfaces: ";
+/// What a test says of a time that it has measured. Nobody judges it.
+const MEASURED: &str = "measured: ";
 
 /// The variable with the simulation's additional seed.
 const NEW_SEED: &str = "RIALTO_NEW_SEED";
@@ -51,6 +53,8 @@ struct Report {
     totals: Totals,
     /// The number of interfaces seen to work, in one line per section.
     interfaces: Vec<String>,
+    /// What was measured, in one line each.
+    measured: Vec<String>,
     failures: Failures,
 }
 
@@ -61,13 +65,17 @@ impl Report {
         if line.starts_with(INTERFACES) {
             self.interfaces.push(line.trim_end().to_owned());
         }
+        // The name of a test may stand before it on the line.
+        if let Some(at) = line.find(MEASURED) {
+            self.measured.push(line[at..].trim_end().to_owned());
+        }
     }
 
     fn print(&self) {
         for line in self.failures.lines() {
             println!("{line}");
         }
-        for line in &self.interfaces {
+        for line in self.interfaces.iter().chain(&self.measured) {
             println!("{line}");
         }
         let Totals {
@@ -86,6 +94,55 @@ pub fn test(filter: Option<&str>) -> Result<()> {
     let outcome = timed(filter, &mut times);
     print!("{}", times.table());
     outcome
+}
+
+/// A store that is not the usual one.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum OtherStore {
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// The variable that says on which store the demonstration scheme of end-to-end tests is.
+const STORE: &str = "RIALTO_TEST_STORE";
+/// End-to-end tests that run on each store.
+const ON_EACH_STORE: &[&str] = &[
+    "payments::",
+    "transfers::",
+    "liquidity::",
+    "kill::",
+    "postgres::",
+    "store_copy::",
+];
+
+/// Builds, then runs on another store the tests that do not depend on one.
+pub fn on(store: OtherStore) -> Result<()> {
+    let mut times = Times::default();
+    build::build(&mut times)?;
+    let OtherStore::Postgres = store;
+    debian::install_postgres()?;
+    let mut report = Report::default();
+    let mut succeed = true;
+    for (package, test, filters) in [
+        ("rialto-store-postgres", "all", &[][..]),
+        ("rialto-store-copy", "all", &[]),
+        ("rialto-tests", "all", ON_EACH_STORE),
+    ] {
+        let mut command = process::cargo();
+        command
+            .current_dir(repository::root())
+            .env(STORE, "postgres")
+            .args(["test", "--package", package, "--test", test, "--"])
+            .args(filters);
+        let part = format!("run the tests: {package}");
+        succeed &= times.part(&part, || counted(&mut command, &mut report))?;
+    }
+    report.print();
+    print!("{}", times.table());
+    if !succeed || report.totals.passed == 0 {
+        bail!("tests on PostgreSQL failed");
+    }
+    Ok(())
 }
 
 /// The browser of tests: the program that drives it, and the packages of both.
@@ -138,7 +195,7 @@ fn install_languages() -> Result<()> {
 }
 
 fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
-    build::build(times)?;
+    build::build_with_tests(times)?;
     if filter == Some(CONFORMANCE) {
         return times.part("the conformance suite", conformance);
     }
@@ -146,6 +203,7 @@ fn timed(filter: Option<&str>, times: &mut Times) -> Result<()> {
     debian::install_faketime()?;
     debian::install_postgres()?;
     debian::unpack_registry()?;
+    debian::unpack_nats()?;
     install_browser()?;
     install_kms()?;
     install_openid()?;

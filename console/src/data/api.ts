@@ -1,5 +1,5 @@
-// Requests to the host's API for operators. A token is kept in memory alone: a reload of the page forgets it. A session is in a
-// cookie that no script can read.
+// Requests to the host's API for operators. A session is in a cookie that no script can read. A token is exchanged for one, and
+// forgotten at once.
 
 import { words } from "../words";
 
@@ -10,6 +10,8 @@ export class Refusal extends Error {
     readonly kind: string,
     detail: string,
     readonly problems: string[] = [],
+    /** All that the host has said. */
+    readonly said: Record<string, unknown> = {},
   ) {
     super(detail);
   }
@@ -18,14 +20,14 @@ export class Refusal extends Error {
 let token: string | undefined;
 let whenSignedOut: () => void = () => undefined;
 
-/** Use this token from now on, or none. */
-export function useToken(shown: string | undefined): void {
+/** Exchange a token for a session. The page has the token while it asks, and no longer. */
+export async function exchange(shown: string): Promise<void> {
   token = shown;
-}
-
-/** Whether the page has a token in memory. */
-export function hasToken(): boolean {
-  return token !== undefined;
+  try {
+    await ask("POST", "/session", undefined, {});
+  } finally {
+    token = undefined;
+  }
 }
 
 /** Call this when the host no longer knows who asks. */
@@ -39,10 +41,10 @@ export type Extras = { headers?: Record<string, string>; signal?: AbortSignal };
 /** An answer: its body as text, and its version. */
 type Answer = { text: string; etag: string | null };
 
-async function ask(method: string, path: string, body: string | undefined, extras: Extras): Promise<Answer> {
+async function ask(method: string, path: string, body: string | Blob | undefined, extras: Extras): Promise<Answer> {
   const headers: Record<string, string> = { accept: "application/json, text/plain;q=0.5", ...extras.headers };
   if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
-  if (body !== undefined) headers["content-type"] = "application/json";
+  if (typeof body === "string") headers["content-type"] = "application/json";
   const init: RequestInit = { method, headers, credentials: "same-origin", cache: "no-store", redirect: "error" };
   if (body !== undefined) init.body = body;
   if (extras.signal) init.signal = extras.signal;
@@ -64,7 +66,7 @@ export function refusal(status: number, text: string): Refusal {
   try {
     const said = JSON.parse(text) as { type?: string; detail?: string; title?: string; problems?: string[] };
     const kind = said.type?.replace("urn:rialto:problem:", "") ?? "";
-    return new Refusal(status, kind, said.detail ?? said.title ?? words.problem.unknown, said.problems ?? []);
+    return new Refusal(status, kind, said.detail ?? said.title ?? words.problem.unknown, said.problems ?? [], said);
   } catch {
     return new Refusal(status, "", words.problem.unknown);
   }
@@ -90,8 +92,33 @@ export async function getText(path: string, accept: string, signal?: AbortSignal
 
 /** Readiness is told with 503 too. */
 export async function readiness(): Promise<{ ready: boolean; checks: { check: string; ok: boolean; says: string }[] }> {
-  const response = await fetch("/health/ready", { cache: "no-store", credentials: "same-origin" });
-  return response.json();
+  try {
+    const response = await fetch("/health/ready", { cache: "no-store", credentials: "same-origin" });
+    return await response.json();
+  } catch {
+    throw new Refusal(0, "away", words.problem.away);
+  }
+}
+
+/** The body of an answer that goes on: a stream of events. By the session, as every other request. */
+export async function stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const headers: Record<string, string> = { accept: "text/event-stream" };
+  let response: Response;
+  try {
+    response = await fetch(path, { headers, credentials: "same-origin", cache: "no-store", redirect: "error", signal });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Refusal(0, "away", words.problem.away);
+  }
+  if (response.ok && response.body) return response.body;
+  if (response.status === 401) whenSignedOut();
+  throw refusal(response.status, await response.text());
+}
+
+/** Send a file as it is. */
+export async function upload<T>(path: string, file: Blob, mediaType: string): Promise<T> {
+  const { text } = await ask("POST", path, file, { headers: { "content-type": mediaType } });
+  return JSON.parse(text) as T;
 }
 
 /** A request that changes something. */

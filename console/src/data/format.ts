@@ -43,11 +43,16 @@ export function bytes(value: number): string {
   return `${at === 0 ? left : short(left)} ${units[at]}`;
 }
 
-/** An amount with at least the decimal places of its currency. It is never cut. */
+/** An amount with its currency, and with at least the decimal places of that. It is never cut. */
 export function money(amount: string, currency: string): string {
+  return `${figure(amount, currency)} ${currency}`;
+}
+
+/** The same without the currency, for columns that name it elsewhere. */
+export function figure(amount: string, currency: string): string {
   const [whole = "", part = ""] = amount.split(".");
   const padded = part.padEnd(placesOf(currency), "0");
-  return `${decimal(padded === "" ? whole : `${whole}.${padded}`)} ${currency}`;
+  return decimal(padded === "" ? whole : `${whole}.${padded}`).replace("-", "−");
 }
 
 /** The decimal places of a currency, as the browser knows them. */

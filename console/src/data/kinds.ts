@@ -77,9 +77,46 @@ export type Participant = {
   accounts: Account[];
   createdAt: number;
   updatedAt: number;
+  /** The release that has added it, while that is not complete. */
+  waitsFor?: number;
   request?: Request;
-  changes?: Record<string, any>[];
+  changes?: ChangeOf[];
   openRequests?: string[];
+};
+
+/** An entry of a participant's history. */
+export type ChangeOf = {
+  n: number;
+  at: number;
+  kind: string;
+  state: string;
+  by: unknown;
+  asked?: { payload: unknown; reason: string; note?: string; failure?: string };
+  before: unknown;
+  after: unknown;
+  previous: string;
+  hash: string;
+};
+
+export type Certificate = {
+  serial: string;
+  certificate: string;
+  notAfter: number;
+  key: string;
+  issuedAt: number;
+  revocation?: { by: string; at: number; reason: string };
+};
+
+/** An application, with which a participant asks for access tokens. */
+export type Application = {
+  id: string;
+  participant: string;
+  label: string;
+  state: string;
+  maker: string;
+  createdAt: number;
+  decidedBy?: string;
+  decidedAt?: number;
 };
 
 export type Cover = {
@@ -92,6 +129,8 @@ export type Cover = {
   position: Money;
   threshold?: Money;
   status: string;
+  /** Settled funds by model, the default one first. */
+  settlement: { settlementModel?: string; available: Money; reserved: Money }[];
 };
 
 export type Request = {
@@ -121,10 +160,27 @@ export type Release = {
   maker: string;
   approver?: string;
   waits: boolean;
+  scheduled?: { from: number; person: string; at: number; withdrawnBy?: string };
   activations?: { at: number; person: string; note?: string; before: number; done: boolean }[];
 };
 
-export type ShownRelease = Release & { document: { text: string; digests: Record<string, Record<string, string>> } };
+/** A scheme, as a release has it. */
+export type Document = { text: string; digests: Record<string, Record<string, string>> };
+
+export type ShownRelease = Release & { document: Document };
+
+/** What a change has done, or would do. */
+export type Applied = {
+  number: number;
+  digest: string;
+  changes: string[];
+  needsApproval?: string[];
+  calendar?: string[];
+  effectiveFrom?: number;
+  unchanged?: boolean;
+  /** How many officers must sign a plan for it. */
+  officers?: number;
+};
 
 export type Suspension = Record<string, any> & { number?: number; rule?: string };
 

@@ -1,36 +1,34 @@
-// The last transfers. The busier the scheme, the shorter the time that is asked for, so that a look costs the host the same.
+// The last transfers, from before the stream of them began. A look at a busy scheme goes back a short time, so that it costs the
+// host and the reader little.
 
 import { get } from "./api";
 import type { Transfer } from "./kinds";
 
-/** The longest and the shortest time that is looked at. */
-const LONGEST_MS = 300_000;
+/** The shortest and the longest time that is looked at. */
 const SHORTEST_MS = 2000;
+const LONGEST_MS = 300_000;
 /** The most transfers that are read at a time. */
 const READ_MAX = 500;
 /** With fewer than these, the next look goes further back. */
-const FEW = 100;
+const FEW = 20;
 
-/** Transfers of the last so many milliseconds, the newest first. */
-export type Recent = { items: Transfer[]; windowMs: number };
-
-/** The time of the next look, after one that found so many, or more than fit. */
-export function nextWindow(windowMs: number, found: number, isFull: boolean): number {
-  if (isFull) return Math.max(SHORTEST_MS, windowMs / 4);
-  return found < FEW ? Math.min(LONGEST_MS, windowMs * 2) : windowMs;
+/** The time of the next look; none if this one found enough, or there is no more. */
+export function nextWindow(windowMs: number, found: number, isFull: boolean): number | undefined {
+  if (isFull || found >= FEW || windowMs >= LONGEST_MS) return undefined;
+  return Math.min(LONGEST_MS, windowMs * 5);
 }
 
-let windowMs = LONGEST_MS;
-
-/** The last transfers. */
-export async function recent(signal: AbortSignal): Promise<Recent> {
-  for (;;) {
-    const asked = windowMs;
-    const path = `/transfers?from=${Math.round(Date.now() - asked)}&limit=${READ_MAX}`;
-    const page = await get<{ items: Transfer[]; nextCursor?: string }>(path, { signal });
+/** Transfers of the last minutes, or of less where many come, the oldest first. */
+export async function recent(signal: AbortSignal): Promise<Transfer[]> {
+  let windowMs: number | undefined = SHORTEST_MS;
+  let best: Transfer[] = [];
+  while (windowMs !== undefined) {
+    const path = `/transfers?from=${Math.round(Date.now() - windowMs)}&limit=${READ_MAX}`;
+    const page: { items: Transfer[]; nextCursor?: string } = await get(path, { signal });
     const isFull = page.nextCursor !== undefined;
-    windowMs = nextWindow(asked, page.items.length, isFull);
     // A full page has the oldest of its time: the newest are in a shorter one.
-    if (!isFull || windowMs === asked) return { items: page.items.reverse(), windowMs: asked };
+    if (!isFull || best.length === 0) best = page.items;
+    windowMs = nextWindow(windowMs, page.items.length, isFull);
   }
+  return best;
 }

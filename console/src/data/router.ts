@@ -25,11 +25,16 @@ export function link(page: string, ...rest: string[]): string {
   return `#/${[page, ...rest].map(encodeURIComponent).join("/")}`;
 }
 
-/** Go to a place with a query, without a step in the browser's history. */
-export function setQuery(page: string, query: Record<string, string>): void {
-  const kept = Object.entries(query).filter(([, value]) => value !== "");
+/** A place with a query. A word without a value is left out, except those that mean something so. */
+export function withQuery(page: string, query: Record<string, string>, meant: string[] = []): string {
+  const kept = Object.entries(query).filter(([name, value]) => value !== "" || meant.includes(name));
   const text = new URLSearchParams(kept).toString();
-  history.replaceState(null, "", `#/${page}${text ? `?${text}` : ""}`);
+  return `#/${page}${text ? `?${text}` : ""}`;
+}
+
+/** Go to a place with a query, without a step in the browser's history. */
+export function setQuery(page: string, query: Record<string, string>, meant: string[] = []): void {
+  history.replaceState(null, "", withQuery(page, query, meant));
 }
 
 /** The current place. */

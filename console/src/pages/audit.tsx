@@ -10,6 +10,7 @@ import type { Entry } from "../data/kinds";
 import { setQuery } from "../data/router";
 import { Badge, Empty, Head, Shown, Time, type Tone } from "../parts/basics";
 import { LongTable } from "../parts/table";
+import { Verification } from "../parts/verification";
 import { words } from "../words";
 
 const w = words.audit;
@@ -36,6 +37,7 @@ export function Audit({ query }: { query: URLSearchParams }) {
   return (
     <>
       <Head title={w.title} hint={w.intro} at={asked.at} />
+      <Verification />
       <div class="list-head">
         <label class="field">
           <span>{w.filter}</span>
@@ -58,8 +60,8 @@ function Entries({ of, isWhole }: { of: Entry[]; isWhole: boolean }) {
   return (
     <>
       {isWhole && (
-        <p class="verification">
-          <Badge tone={gap === undefined ? "good" : "bad"}>{gap === undefined ? w.gap : w.gapOf(gap)}</Badge> <span class="hint">{w.verify}</span>
+        <p class="gap">
+          <Badge tone={gap === undefined ? "good" : "bad"}>{gap === undefined ? w.gap : w.gapOf(gap)}</Badge>
         </p>
       )}
       <LongTable

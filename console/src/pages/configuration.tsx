@@ -57,13 +57,13 @@ export function Configuration() {
         <Shown of={files}>{(found) => (found?.length ? <Files all={found} /> : <Empty title={w.noTls} hint={w.noTlsHint} />)}</Shown>
       </Section>
       <Section title={w.keys}>
-        <Shown of={keys}>{(found) => (found?.length ? <Keys all={found} /> : <Empty title={w.noKeys} />)}</Shown>
+        <Shown of={keys}>{(found) => (found?.length ? <Keys all={found} /> : <Empty title={w.noKeys} hint={w.noKeysHint} />)}</Shown>
       </Section>
       <Section title={w.secrets} hint={w.secretsHint}>
-        <Shown of={secrets}>{(found) => (found?.length ? <Names all={found} /> : <Empty title={w.noSecrets} />)}</Shown>
+        <Shown of={secrets}>{(found) => (found?.length ? <Names all={found} /> : <Empty title={w.noSecrets} hint={w.noSecretsHint} />)}</Shown>
       </Section>
       <Section title={w.settings} hint={w.settingsHint}>
-        <Shown of={settings}>{(found) => (found?.length ? <All of={found} /> : <Empty title={w.noSettings} />)}</Shown>
+        <Shown of={settings}>{(found) => (found?.length ? <All of={found} /> : <Empty title={w.noSettings} hint={w.noSettingsHint} />)}</Shown>
       </Section>
     </>
   );
@@ -122,7 +122,7 @@ function Names({ all }: { all: Secrets[] }) {
 
 function All({ of }: { of: Settings[] }) {
   return (
-    <div class="stack">
+    <div>
       {of.filter((one) => Object.keys(one.values).length > 0).map((one) => {
         const properties = one.schema?.properties ?? {};
         const rows = Object.entries(one.values).map(([name, value]) => ({ name, value, ...properties[name] }));

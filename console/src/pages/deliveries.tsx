@@ -1,5 +1,6 @@
 // Deliveries: destinations and their circuits, dead letters, paused components.
 
+import { useState } from "preact/hooks";
 import { get } from "../data/api";
 import { useAsk } from "../data/ask";
 import { count, seconds } from "../data/format";
@@ -25,11 +26,11 @@ export function Deliveries() {
     <>
       <Head title={w.title} at={destinations.at} />
       <Section title={w.destinations}>
-        <Shown of={destinations}>{(all) => (all.length === 0 ? <Empty title={w.noDestinations} /> : <Destinations all={all} />)}</Shown>
+        <Shown of={destinations}>{(all) => (all.length === 0 ? <Empty title={w.noDestinations} hint={w.noDestinationsHint} /> : <Destinations all={all} />)}</Shown>
       </Section>
       <Letters asked={letters} />
       <Section title={w.paused}>
-        <Shown of={paused}>{(all) => (all.length === 0 ? <Empty title={w.noPaused} /> : <Paused all={all} />)}</Shown>
+        <Shown of={paused}>{(all) => (all.length === 0 ? <Empty title={w.noPaused} hint={w.noPausedHint} /> : <Paused all={all} />)}</Shown>
       </Section>
     </>
   );
@@ -53,29 +54,70 @@ function Destinations({ all }: { all: Destination[] }) {
   );
 }
 
+/** Whether the host has dealt with some, and may have left others. */
+function hasMore(answer: unknown): boolean {
+  const { retried, dropped } = (answer ?? {}) as { retried?: number; dropped?: number };
+  return (retried ?? dropped ?? 0) > 0;
+}
+
 function Letters({ asked }: { asked: ReturnType<typeof useAsk<DeadLetter[]>> }) {
   const isAdmin = useRole("admin");
+  const [component, setComponent] = useState("");
   const all = asked.data ?? [];
-  const tools = isAdmin && all.length > 0 && (
-    <Action
-      label={w.retryAll}
-      text={w.retryAllText}
-      reason={words.action.reason}
-      done={w.retried(all.length)}
-      after={asked.again}
-      change={(note) => ({ method: "POST", path: "/dead-letters/retry", body: note ? { note } : {} })}
-    />
+  const components = [...new Set(all.map((one) => one.component))].sort();
+  // Nothing is chosen that is not there any more.
+  const chosen = components.includes(component) ? component : "";
+  const shown = chosen === "" ? all : all.filter((one) => one.component === chosen);
+  // Those that come later are not meant.
+  const before = Math.max(0, ...shown.map((one) => one.at)) + 1;
+  const which = { before, ...(chosen === "" ? {} : { component: chosen }) };
+  const tools = isAdmin && shown.length > 0 && (
+    <>
+      <Action
+        label={w.retryAll}
+        text={w.retryAllText(shown.length)}
+        reason={words.action.reason}
+        done={w.retried(shown.length)}
+        after={asked.again}
+        again={hasMore}
+        change={(note) => ({ method: "POST", path: "/dead-letters/retry", body: { ...which, ...(note ? { note } : {}) } })}
+      />
+      <Action
+        label={w.dropAll}
+        text={w.dropAllText(shown.length)}
+        danger
+        reason={words.action.reason}
+        needsReason
+        done={w.droppedAll(shown.length)}
+        after={asked.again}
+        again={hasMore}
+        change={(note) => ({ method: "POST", path: "/dead-letters/drop", body: { ...which, note } })}
+      />
+    </>
   );
   return (
     <Section title={w.dead} hint={w.deadHint} tools={tools}>
+      {components.length > 1 && (
+        <div class="list-head">
+          <label class="field">
+            <span>{w.component}</span>
+            <select value={chosen} onChange={(event) => setComponent(event.currentTarget.value)}>
+              <option value="">{w.anyComponent}</option>
+              {components.map((one) => (
+                <option value={one}>{one}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+      )}
       <Shown of={asked}>
-        {(letters) =>
-          letters.length === 0 ? (
-            <Empty title={w.noDead} />
+        {() =>
+          shown.length === 0 ? (
+            <Empty title={w.noDead} hint={w.noDeadHint} />
           ) : (
             <LongTable
               label={w.dead}
-              rows={letters}
+              rows={shown}
               columns={[
                 { head: w.id, number: true, cell: (one) => one.id },
                 { head: w.at, cell: (one) => <Time ms={one.at} /> },

@@ -6,7 +6,9 @@ import { useAsk } from "../data/ask";
 import type { Participant } from "../data/kinds";
 import { link } from "../data/router";
 import { Badge, Empty, Head, Shown, Time, type Tone } from "../parts/basics";
+import { May } from "../parts/may";
 import { LongTable } from "../parts/table";
+import { NewParticipant } from "../participants/new";
 import { words } from "../words";
 
 const w = words.participants;
@@ -22,6 +24,12 @@ export function participantTone(state: string): Tone {
 export function Participants() {
   const [text, setText] = useState("");
   const all = useAsk("participants", (signal) => pages<Participant>("/participants?limit=1000", LISTED_MAX, signal));
+  // A form that was sent is empty when it is opened again.
+  const [asked, setAsked] = useState(0);
+  const again = (): void => {
+    setAsked((n) => n + 1);
+    all.again();
+  };
   const fits = (one: Participant): boolean => `${one.id} ${one.name}`.toLowerCase().includes(text.trim().toLowerCase());
   return (
     <>
@@ -29,6 +37,9 @@ export function Participants() {
         <button type="button" onClick={all.again}>
           {words.state.refresh}
         </button>
+        <May roles={["maker"]} to={w.toAsk}>
+          <NewParticipant key={asked} after={again} />
+        </May>
       </Head>
       <Shown of={all}>
         {({ items, more }) => {

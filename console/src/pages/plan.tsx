@@ -2,9 +2,13 @@
 
 import { get } from "../data/api";
 import { useAsk } from "../data/ask";
+import { count } from "../data/format";
+import type { Document, ShownRelease } from "../data/kinds";
+import { link } from "../data/router";
 import { useRole, useSession } from "../data/session";
 import { Action } from "../parts/action";
 import { Badge, Empty, Facts, Head, Section, Shown, Time } from "../parts/basics";
+import { Changes, TextDifference } from "../parts/difference";
 import { Table } from "../parts/table";
 import { words } from "../words";
 
@@ -24,12 +28,27 @@ export type Plan = {
   content?: string;
 };
 
-/** A plan's text, for people. */
-function readable(content: string): string {
+/** What a plan's text has. */
+type Content = {
+  changes: string[];
+  needsApproval?: string[];
+  calendar?: string[];
+  effectiveFrom?: string;
+  effectiveUntil?: string;
+  from: { release: number };
+  backtest?: { since: number; until: number; requests: number; different: number; failures: number; fuel: FuelOf[] };
+  document: Document;
+};
+
+type FuelOf = { step: string; rule: string; before: { p99: number }; after: { p99: number } };
+
+/** A plan's text, read; none if this page does not know its form. */
+function read(content: string): Content | undefined {
   try {
-    return JSON.stringify(JSON.parse(content), null, 2);
+    const plan = JSON.parse(content) as Content;
+    return Array.isArray(plan.changes) && typeof plan.document.text === "string" ? plan : undefined;
   } catch {
-    return content;
+    return undefined;
   }
 }
 
@@ -58,6 +77,9 @@ export function PlanPage({ digest }: { digest: string }) {
                 ]}
               />
               <div class="tools">
+                <a class="button" href={`${link("releases", "backtests")}?plan=${encodeURIComponent(plan.digest)}`}>
+                  {words.backtest.run}
+                </a>
                 {isChecker && plan.state === "WAITING" && plan.maker !== person && (
                   <Action
                     label={w.approve}
@@ -96,16 +118,71 @@ export function PlanPage({ digest }: { digest: string }) {
                 />
               )}
             </Section>
-            {plan.content !== undefined && (
-              <Section title={w.content}>
-                <pre class="code" tabIndex={0}>
-                  {readable(plan.content)}
-                </pre>
-              </Section>
-            )}
+            {plan.content !== undefined && <Inside content={plan.content} />}
           </>
         )}
       </Shown>
+    </>
+  );
+}
+
+/** What a plan would change, with its text for who wants all of it. */
+function Inside({ content }: { content: string }) {
+  const plan = read(content);
+  const from = plan?.from.release;
+  const before = useAsk(from === undefined ? undefined : String(from), (signal) => get<ShownRelease>(`/releases/${from}`, { signal }));
+  const raw = (
+    <details>
+      <summary>{w.content}</summary>
+      <pre class="code" tabIndex={0}>
+        {content}
+      </pre>
+    </details>
+  );
+  if (!plan) return raw;
+  const { backtest } = plan;
+  const dates = [plan.effectiveFrom && words.rules.from(plan.effectiveFrom), plan.effectiveUntil && words.rules.to(plan.effectiveUntil)].filter(Boolean).join(" ");
+  return (
+    <>
+      <Section title={w.compare} hint={dates || undefined}>
+        <Changes of={plan.changes} />
+        {(plan.needsApproval ?? []).length > 0 && (
+          <div class="stale">
+            <p>{words.draft.needs}</p>
+            <ul>
+              {plan.needsApproval?.map((why) => (
+                <li>{why}</li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </Section>
+      {(plan.calendar ?? []).length > 0 && (
+        <Section title={words.draft.calendar}>
+          <ul class="plain">
+            {plan.calendar?.map((line) => (
+              <li>{line}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {backtest && (
+        <Section title={w.backtest} hint={w.backtestHint}>
+          <Facts
+            of={[
+              [words.backtest.since, <Time ms={backtest.since} />],
+              [words.backtest.until, <Time ms={backtest.until} />],
+              [words.backtest.requests, count(backtest.requests)],
+              [words.backtest.different, count(backtest.different)],
+              [words.backtest.failures, count(backtest.failures)],
+            ]}
+          />
+        </Section>
+      )}
+      <Section title={words.draft.textDiffers}>
+        <Shown of={before}>{(release) => <TextDifference before={release.document.text} after={plan.document.text} label={words.draft.textDiffers} />}</Shown>
+        {raw}
+      </Section>
     </>
   );
 }

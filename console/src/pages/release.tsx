@@ -2,25 +2,32 @@
 
 import { get } from "../data/api";
 import { useAsk } from "../data/ask";
+import { comesLater } from "../data/calendar";
 import type { Release as Listed, ShownRelease } from "../data/kinds";
+import { link } from "../data/router";
 import { useRole, useSession } from "../data/session";
 import { Action } from "../parts/action";
 import { Badge, Digest, Empty, Facts, Head, Section, Shown, Time } from "../parts/basics";
+import { Changes, TextDifference } from "../parts/difference";
 import { Table } from "../parts/table";
 import { words } from "../words";
-import { standing } from "./releases";
+import { standing, Withdraw } from "./releases";
 
 const w = words.releases;
 
-type Known = { release: ShownRelease; current: number; changes: string[] };
+type Known = { release: ShownRelease; current: number; changes: string[]; now: ShownRelease | undefined };
 
 async function load(number: string, signal: AbortSignal): Promise<Known> {
   const at = `/releases/${encodeURIComponent(number)}`;
   const [release, all] = await Promise.all([get<ShownRelease>(at, { signal }), get<Listed[]>("/releases", { signal })]);
   const current = all.find((one) => one.current)?.number ?? 0;
   const isOther = current !== 0 && current !== release.number;
-  const differing = isOther ? await get<{ changes: string[] }>(`/releases/${current}/diff/${release.number}`, { signal }) : undefined;
-  return { release, current, changes: differing?.changes ?? [] };
+  if (!isOther) return { release, current, changes: [], now: undefined };
+  const [differing, now] = await Promise.all([
+    get<{ changes: string[] }>(`/releases/${current}/diff/${release.number}`, { signal }),
+    get<ShownRelease>(`/releases/${current}`, { signal }),
+  ]);
+  return { release, current, changes: differing.changes, now };
 }
 
 /** The page. */
@@ -52,10 +59,18 @@ function Whole({ known, again }: { known: Known; again: () => void }) {
             [w.made, <Time ms={release.createdAt} />],
             [w.maker, release.maker],
             [w.approver, release.approver ?? words.none],
+            ...(release.scheduled ? ([[w.from, <Time ms={release.scheduled.from} />]] as [string, preact.ComponentChildren][]) : []),
             [w.note, release.note || words.none],
           ]}
         />
         <div class="tools">
+          <a class="button" href={link("rules", "wiring", String(release.number))}>
+            {words.wiring.title}
+          </a>
+          <a class="button" href={`${link("releases", "backtests")}?release=${release.number}`}>
+            {words.backtest.run}
+          </a>
+          {isAdmin && comesLater(release) && <Withdraw number={release.number} again={again} />}
           {isAdmin && !release.current && !release.waits && release.wasCurrent && (
             <Action
               label={w.rollBack}
@@ -67,7 +82,7 @@ function Whole({ known, again }: { known: Known; again: () => void }) {
               after={again}
               change={(note) => ({ method: "POST", path: `/releases/${release.number}/rollback`, body: { note, expected: current } })}
             >
-              <Differences changes={changes} />
+              <Changes of={changes} />
             </Action>
           )}
           {isChecker && release.waits && release.maker !== person && (
@@ -79,12 +94,20 @@ function Whole({ known, again }: { known: Known; again: () => void }) {
               after={again}
               change={(note) => ({ method: "POST", path: `/releases/${release.number}/approve`, body: { note, expected: current } })}
             >
-              <Differences changes={changes} />
+              <Changes of={changes} />
             </Action>
           )}
         </div>
       </div>
-      <Section title={w.compare}>{release.current ? <Empty title={w.isCurrent} /> : <Differences changes={changes} />}</Section>
+      <Section title={w.compare}>
+        {release.current ? <Empty title={w.isCurrent} hint={w.isCurrentHint} /> : <Changes of={changes} />}
+        {known.now && (
+          <details>
+            <summary>{words.draft.textDiffers}</summary>
+            <TextDifference before={known.now.document.text} after={release.document.text} label={words.draft.textDiffers} />
+          </details>
+        )}
+      </Section>
       <Section title={w.activations}>
         <Table
           label={w.activations}
@@ -117,20 +140,5 @@ function Whole({ known, again }: { known: Known; again: () => void }) {
         </details>
       </Section>
     </>
-  );
-}
-
-/** What differs, a line each: added, removed or changed. */
-function Differences({ changes }: { changes: string[] }) {
-  if (changes.length === 0) return <p class="hint">{w.compareEmpty}</p>;
-  const kind = (line: string): string => ({ "+": "added", "-": "removed", "~": "changed" })[line.trim()[0] ?? ""] ?? "";
-  return (
-    <ul class="diff">
-      {changes.map((line) => (
-        <li class={kind(line)}>
-          <code>{line}</code>
-        </li>
-      ))}
-    </ul>
   );
 }

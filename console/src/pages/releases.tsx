@@ -2,7 +2,8 @@
 
 import { get } from "../data/api";
 import { useAsk } from "../data/ask";
-import type { Release } from "../data/kinds";
+import { type Ahead, calendar, comesLater } from "../data/calendar";
+import type { Release, ShownRelease } from "../data/kinds";
 import { link } from "../data/router";
 import { useRole } from "../data/session";
 import { Action } from "../parts/action";
@@ -17,6 +18,7 @@ const w = words.releases;
 export function standing(one: Release): [string, Tone] {
   if (one.current) return [w.current, "good"];
   if (one.waits) return [w.waits, "warn"];
+  if (comesLater(one)) return [w.later, "warn"];
   return one.wasCurrent ? [w.earlier, "quiet"] : [w.never, "bad"];
 }
 
@@ -27,7 +29,16 @@ export function Releases() {
   const plans = useAsk("plans", (signal) => get<Plan[]>("/plans", { signal }), 5000);
   return (
     <>
-      <Head title={w.title} at={releases.at} />
+      <Head title={w.title} at={releases.at}>
+        <a class="button" href={link("releases", "backtests")}>
+          {words.backtest.title}
+        </a>
+        {isAdmin && (
+          <a class="button primary" href={link("releases", "new")}>
+            {words.draft.make}
+          </a>
+        )}
+      </Head>
       <Shown of={releases}>
         {(all) => (
           <Table
@@ -50,11 +61,12 @@ export function Releases() {
           />
         )}
       </Shown>
+      <Calendar releases={releases.data} again={releases.again} />
       <Section title={w.plans}>
         <Shown of={plans}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title={w.noPlans} />
+              <Empty title={w.noPlans} hint={w.noPlansHint} />
             ) : (
               <Table
                 label={w.plans}
@@ -91,5 +103,75 @@ export function Releases() {
         </Shown>
       </Section>
     </>
+  );
+}
+
+/** What is ahead, in words. */
+function told(one: Ahead): string {
+  switch (one.kind) {
+    case "release":
+      return w.events.release(one.release, one.note);
+    case "begins":
+    case "ends":
+      return w.events[one.kind](one.rule, one.step);
+    default:
+      return w.events[one.kind](one.rule, one.step, one.setting, JSON.stringify(one.value));
+  }
+}
+
+/** The releases and dates of rules that are ahead. */
+function Calendar({ releases, again }: { releases: Release[] | undefined; again: () => void }) {
+  const isAdmin = useRole("admin");
+  const current = releases?.find((one) => one.current)?.number;
+  const asked = useAsk(current === undefined ? undefined : String(current), (signal) => get<ShownRelease>(`/releases/${current}`, { signal }));
+  return (
+    <Section title={w.ahead}>
+      <Shown of={asked}>
+        {(release) => {
+          const all = ahead(releases ?? [], release);
+          if (all.length === 0) return <Empty title={w.noAhead} hint={w.noAheadHint} />;
+          return (
+            <Table
+              label={w.ahead}
+              rows={all}
+              columns={[
+                { head: w.when, cell: (one) => <Time ms={one.at} /> },
+                { head: w.what, cell: (one) => (one.kind === "release" ? <a href={link("releases", String(one.release))}>{told(one)}</a> : told(one)), wide: true },
+                {
+                  head: words.table.acts,
+                  quiet: true,
+                  cell: (one) => (isAdmin && one.kind === "release" ? <Withdraw number={one.release} again={again} /> : null),
+                },
+              ]}
+            />
+          );
+        }}
+      </Shown>
+    </Section>
+  );
+}
+
+function ahead(releases: Release[], current: ShownRelease): Ahead[] {
+  try {
+    return calendar(releases, current, Date.now());
+  } catch {
+    // The text is no TOML that this page reads.
+    return calendar(releases, undefined, Date.now());
+  }
+}
+
+/** Takes back a release that comes into force later. */
+export function Withdraw({ number, again }: { number: number; again: () => void }) {
+  return (
+    <Action
+      label={w.withdraw}
+      text={w.withdrawText(number)}
+      danger
+      reason={words.action.reason}
+      needsReason
+      done={w.withdrawDone(number)}
+      after={again}
+      change={(note) => ({ method: "POST", path: `/releases/${number}/withdraw`, body: { note } })}
+    />
   );
 }

@@ -2,13 +2,16 @@
 
 import { get } from "../data/api";
 import { useAsk } from "../data/ask";
+import type { Report } from "../data/backtest";
 import { type Bound, bound } from "../data/bound";
-import { count, percent } from "../data/format";
+import { clock, count, percent } from "../data/format";
 import type { Release, ShownRelease } from "../data/kinds";
 import { link } from "../data/router";
 import { useRole, useSession } from "../data/session";
 import { Action } from "../parts/action";
 import { Badge, Digest, Empty, Head, Json, Section, Shown, Time, type Tone } from "../parts/basics";
+import { type Canary, Canaries } from "../parts/canaries";
+import { ReportView } from "../parts/report";
 import { Table } from "../parts/table";
 import { words } from "../words";
 
@@ -16,25 +19,29 @@ const w = words.rules;
 
 type Suspension = { id: number; rule: string; state: string; person: string; note?: string; at: number; until: number; confirmedBy?: string; endedBy?: string };
 type Quarantine = { step: string; rule: string; reason: string; failures: number; since: number; until: number; decided: number };
-type Canary = {
-  step: string; rule: string; canary: string; share: number; decided: number; failed: number; compared: number; different: number;
-  fuelP99: number; fuelP99OfRule: number; heldBack?: { at: number; why: string };
+type Shadow = {
+  rule: string; candidate: string; share: number; cpu: number; kept: number; report: Report;
+  skipped: { share: number; budget: number; withoutVerdict: number; queue: number; encrypted: number };
 };
-type Shadow = { rule: string; candidate: string; share: number; kept: number; report: Record<string, unknown> };
+type Figures = {
+  step: string; rule: string; digest: string; version?: string; isBound: boolean; since: number;
+  allowed: number; refused: Record<string, number>; failed: number; fuelP50: number; fuelP99: number; fuelLimit?: number;
+};
 
-type Known = { release: ShownRelease; suspensions: Suspension[]; quarantines: Quarantine[]; canaries: Canary[]; shadows: Shadow[] };
+type Known = { release: ShownRelease; figures: Figures[]; suspensions: Suspension[]; quarantines: Quarantine[]; canaries: Canary[]; shadows: Shadow[] };
 
 async function load(signal: AbortSignal): Promise<Known> {
   const releases = await get<Release[]>("/releases", { signal });
   const current = releases.find((one) => one.current)?.number ?? 0;
-  const [release, suspensions, quarantines, canaries, shadows] = await Promise.all([
+  const [release, figures, suspensions, quarantines, canaries, shadows] = await Promise.all([
     get<ShownRelease>(`/releases/${current}`, { signal }),
+    get<Figures[]>("/rules", { signal }),
     get<Suspension[]>("/suspensions", { signal }),
     get<Quarantine[]>("/quarantines", { signal }),
     get<Canary[]>("/canaries", { signal }),
     get<Shadow[]>("/shadows", { signal }),
   ]);
-  return { release, suspensions, quarantines, canaries, shadows };
+  return { release, figures, suspensions, quarantines, canaries, shadows };
 }
 
 /** Whether a suspension holds now. */
@@ -42,17 +49,28 @@ const holds = (one: Suspension): boolean => one.state === "SUSPENDED" || one.sta
 
 /** The page. */
 export function Rules() {
+  const isAdmin = useRole("admin");
   const asked = useAsk("rules", load, 5000);
   return (
     <>
-      <Head title={w.title} at={asked.at} />
+      <Head title={w.title} at={asked.at}>
+        <a class="button" href={link("rules", "wiring")}>
+          {words.wiring.open}
+        </a>
+        {isAdmin && (
+          <a class="button primary" href={link("releases", "new")}>
+            {words.draft.make}
+          </a>
+        )}
+      </Head>
       <Shown of={asked}>
         {(known) => (
           <>
             <BoundRules known={known} again={asked.again} />
+            <Hour figures={known.figures} />
             <Suspensions all={known.suspensions} again={asked.again} />
             <Quarantines all={known.quarantines} />
-            <Canaries all={known.canaries} />
+            <Canaries all={known.canaries} release={known.release.number} />
             <Shadows all={known.shadows} />
           </>
         )}
@@ -74,7 +92,7 @@ function BoundRules({ known, again }: { known: Known; again: () => void }) {
   const all = read(known.release);
   const title = w.current(known.release.number);
   const tools = <a href={link("releases", String(known.release.number))}>{words.releases.one(known.release.number)}</a>;
-  if (!all) return <Section title={title} tools={tools}><Empty title={w.unreadable} /></Section>;
+  if (!all) return <Section title={title} tools={tools}><Empty title={w.unreadable} hint={w.unreadableHint} /></Section>;
   if (all.length === 0) return <Section title={title} tools={tools}><Empty title={w.empty} hint={w.emptyHint} /></Section>;
   const state = (one: Bound): [string, Tone] => {
     if (known.suspensions.some((other) => other.rule === one.rule && holds(other))) return [w.suspended, "bad"];
@@ -152,7 +170,7 @@ function Suspensions({ all, again }: { all: Suspension[]; again: () => void }) {
   return (
     <Section title={w.suspensions}>
       {all.length === 0 ? (
-        <Empty title={w.noSuspensions} />
+        <Empty title={w.noSuspensions} hint={w.noSuspensionsHint} />
       ) : (
         <Table
           label={w.suspensions}
@@ -203,7 +221,7 @@ function Quarantines({ all }: { all: Quarantine[] }) {
   return (
     <Section title={w.quarantines} hint={w.quarantinesHint}>
       {all.length === 0 ? (
-        <Empty title={w.noQuarantines} />
+        <Empty title={w.noQuarantines} hint={w.noQuarantinesHint} />
       ) : (
         <Table
           label={w.quarantines}
@@ -223,63 +241,77 @@ function Quarantines({ all }: { all: Quarantine[] }) {
   );
 }
 
-/** A share in millionths. */
-const millionths = (value: number): string => percent(value / 1e6);
-
-function Canaries({ all }: { all: Canary[] }) {
+/** What rules said in the last hour. */
+function Hour({ figures }: { figures: Figures[] }) {
+  const refused = (one: Figures): number => Object.values(one.refused).reduce((sum, n) => sum + n, 0);
+  const all = (one: Figures): number => one.allowed + refused(one) + one.failed;
   return (
-    <Section title={w.canaries}>
-      {all.length === 0 ? (
-        <Empty title={w.noCanaries} />
+    <Section title={w.hour} hint={figures[0] && w.hourHint(clock(figures[0].since))}>
+      {figures.length === 0 ? (
+        <Empty title={w.empty} hint={w.emptyHint} />
       ) : (
         <Table
-          label={w.canaries}
-          rows={all}
+          label={w.hour}
+          rows={figures}
           columns={[
             { head: w.step, cell: (one) => one.step },
             { head: w.rule, cell: (one) => one.rule },
-            { head: w.canary, cell: (one) => one.canary },
-            { head: w.state, cell: (one) => (one.heldBack ? <Badge tone="bad">{w.held(one.heldBack.why)}</Badge> : <Badge tone="good">{w.runs}</Badge>) },
-            { head: w.share, number: true, cell: (one) => millionths(one.share) },
-            { head: w.decided, number: true, cell: (one) => count(one.decided) },
-            { head: w.failed, number: true, cell: (one) => count(one.failed) },
-            { head: w.compared, number: true, cell: (one) => count(one.compared) },
-            { head: w.different, number: true, cell: (one) => count(one.different) },
-            { head: w.fuel, number: true, cell: (one) => count(one.fuelP99) },
-            { head: w.fuelOfRule, number: true, cell: (one) => count(one.fuelP99OfRule) },
+            { head: w.version, cell: (one) => <span title={one.digest}>{one.isBound ? (one.version ?? words.none) : <Badge tone="quiet">{w.gone}</Badge>}</span> },
+            { head: w.verdicts, number: true, cell: (one) => count(all(one)) },
+            {
+              head: w.refused,
+              number: true,
+              cell: (one) => (
+                <>
+                  {count(refused(one))}
+                  {all(one) > 0 && ` (${percent(refused(one) / all(one))})`}
+                </>
+              ),
+            },
+            { head: w.codes, cell: (one) => Object.entries(one.refused).map(([code, n]) => `${code}: ${count(n)}`).join(", ") || words.none },
+            { head: w.failed, number: true, cell: (one) => (one.failed > 0 ? <Badge tone="bad">{count(one.failed)}</Badge> : "0") },
+            { head: w.fuelP50, number: true, cell: (one) => count(one.fuelP50) },
+            { head: w.fuelP99, number: true, cell: (one) => count(one.fuelP99) },
+            { head: w.fuelLimit, number: true, cell: (one) => (one.fuelLimit === undefined ? words.none : count(one.fuelLimit)) },
           ]}
         />
       )}
+      <p class="hint after-table">{w.coverage}</p>
     </Section>
   );
 }
 
+/** A share in millionths. */
+const millionths = (value: number): string => percent(value / 1e6);
+
 function Shadows({ all }: { all: Shadow[] }) {
+  const skipped = (one: Shadow): number => Object.values(one.skipped).reduce((sum, n) => sum + n, 0);
   return (
     <Section title={w.shadows}>
       {all.length === 0 ? (
-        <Empty title={w.noShadows} />
+        <Empty title={w.noShadows} hint={w.noCandidatesHint} />
       ) : (
-        <Table
-          label={w.shadows}
-          rows={all}
-          columns={[
-            { head: w.rule, cell: (one) => one.rule },
-            { head: w.candidate, cell: (one) => one.candidate },
-            { head: w.share, number: true, cell: (one) => millionths(one.share) },
-            { head: w.kept, number: true, cell: (one) => count(one.kept) },
-            {
-              head: w.report,
-              wide: true,
-              cell: (one) => (
-                <details class="inline">
-                  <summary>{w.report}</summary>
-                  <Json of={one.report} />
-                </details>
-              ),
-            },
-          ]}
-        />
+        <>
+          <Table
+            label={w.shadows}
+            rows={all}
+            columns={[
+              { head: w.rule, cell: (one) => one.rule },
+              { head: w.candidate, cell: (one) => one.candidate },
+              { head: w.share, number: true, cell: (one) => millionths(one.share) },
+              { head: words.backtest.requests, number: true, cell: (one) => count(one.report.requests) },
+              { head: w.different, number: true, cell: (one) => count(one.report.different) },
+              { head: w.kept, number: true, cell: (one) => count(one.kept) },
+              { head: w.skipped, number: true, cell: (one) => count(skipped(one)) },
+            ]}
+          />
+          {all.map((one) => (
+            <details class="shadow-report">
+              <summary>{w.reportOf(one.candidate, one.rule)}</summary>
+              <ReportView report={one.report} linkOf={(example) => `${link("rules", "input")}?${new URLSearchParams({ receipt: String(example.receipt), subject: example.subject })}`} />
+            </details>
+          ))}
+        </>
       )}
     </Section>
   );

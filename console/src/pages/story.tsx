@@ -3,29 +3,38 @@
 import { useState } from "preact/hooks";
 import { get, Refusal, send } from "../data/api";
 import { useAsk } from "../data/ask";
-import { count, instant, micros, millis, minor, money } from "../data/format";
+import { bytes, count, instant, micros, millis, minor, money } from "../data/format";
 import type { Kept, LedgerEntry, Participant, Receipt, Story, Transfer, Turn } from "../data/kinds";
 import { link } from "../data/router";
 import { Badge, Copy, Digest, Empty, Facts, Head, Json, Section, Shown, Time } from "../parts/basics";
+import { FindById } from "../parts/find";
 import { Table } from "../parts/table";
-import { diagram, stepsOf } from "../story/diagram";
+import { diagram, type Mark, stepsOf } from "../story/diagram";
+import { type Lookup, lookupOf } from "../story/lookup";
+import { bodyText, type Message, messagesOf } from "../story/messages";
 import { masked } from "../story/mask";
 import { DiagramView } from "../story/view";
 import { words } from "../words";
 import { codeOf, transferTone } from "./live";
-import { FindById } from "./transfers";
+
 
 const w = words.story;
 
 /** All that the page shows. */
 type Known = {
   stories: Story[];
+  lookup: Lookup;
+  /** What the hub has stored: documents by their collection and id. */
+  documents: Stored[];
   transfer: Transfer | undefined;
   receipts: Receipt[];
   entries: LedgerEntry[];
   participants: Participant[];
   quote: string | undefined;
 };
+
+/** A document of a component. */
+type Stored = { place: string; version: number; body: Record<string, unknown> };
 
 /** What the host has of it, or nothing if it has none or does not show it. */
 async function maybe<T>(asked: Promise<T>): Promise<T | undefined> {
@@ -59,17 +68,43 @@ export function sidesOf(value: unknown): { payer?: string; payee?: string } {
   return {};
 }
 
+/** The document of this id, if the component has it. */
+async function stored(collection: string, id: string | undefined, signal: AbortSignal): Promise<Stored | undefined> {
+  if (!id) return undefined;
+  const found = await maybe(get<Kept<Record<string, unknown>>[]>(`/documents/${collection}?limit=1&prefix=${encodeURIComponent(id)}`, { signal }));
+  const [kept] = found ?? [];
+  return kept?.id === id ? { place: `${collection}/${id}`, version: kept.version, body: kept.body } : undefined;
+}
+
+/** A text in a document, by the names that lead to it. */
+function textAt(of: Stored | undefined, ...names: string[]): string | undefined {
+  let value: unknown = of?.body;
+  for (const name of names) value = value !== null && typeof value === "object" ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The subject of a quote's payee, under which its lookup is. */
+export function payeeSubject(quote: Stored | undefined): string | undefined {
+  const kind = textAt(quote, "request", "payee", "idType");
+  const identifier = textAt(quote, "request", "payee", "identifier");
+  if (!kind || !identifier) return undefined;
+  const sub = textAt(quote, "request", "payee", "subIdOrType");
+  return `party:${[kind, identifier, sub].filter(Boolean).join("/")}`;
+}
+
 async function load(id: string, signal: AbortSignal): Promise<Known> {
   const at = encodeURIComponent(id);
   const stories = await get<Story[]>(`/events/${at}`, { signal });
   const isTransfer = stories.some((story) => story.subject.startsWith("transfer:"));
-  const [transfer, receipts, entries, participants] = await Promise.all([
+  const [transfer, receipts, entries, participants, kept] = await Promise.all([
     isTransfer ? maybe(get<Transfer>(`/transfers/${at}`, { signal })) : undefined,
     get<Receipt[]>(`/receipts/${at}`, { signal }),
     maybe(get<Kept<LedgerEntry>[]>(`/documents/accounts-and-balances/entries?prefix=${encodeURIComponent(`${id}:`)}`, { signal })),
     maybe(get<{ items: Participant[] }>("/participants?limit=1000", { signal })),
+    isTransfer ? stored("transfers/transfers", id, signal) : undefined,
   ]);
-  const quote = quoteOf(receipts);
+  const agreement = await stored("quoting/agreements", textAt(kept, "condition"), signal);
+  const quote = quoteOf(receipts) ?? textAt(agreement, "request", "quoteId");
   if (quote !== undefined && quote !== id) {
     const [quoted, judged] = await Promise.all([
       get<Story[]>(`/events/${encodeURIComponent(quote)}`, { signal }),
@@ -78,8 +113,15 @@ async function load(id: string, signal: AbortSignal): Promise<Known> {
     stories.unshift(...quoted);
     receipts.unshift(...judged);
   }
-  const posted = (entries ?? []).map((kept) => kept.body).sort((a, b) => a.postedAt - b.postedAt);
-  return { stories, transfer, receipts, entries: posted, participants: participants?.items ?? [], quote };
+  const isQuote = stories.some((story) => story.subject.startsWith("quote:"));
+  const quoted = await stored("quoting/quotes", isQuote ? (quote ?? id) : undefined, signal);
+  const payment = stories.flatMap((story) => story.turns);
+  const subject = payeeSubject(quoted);
+  const about = subject ? await get<Story[]>(`/events/${encodeURIComponent(subject)}`, { signal }) : [];
+  const lookup = lookupOf(about.flatMap((story) => story.turns), payment, textAt(quoted, "payerFsp"));
+  const posted = (entries ?? []).map((one) => one.body).sort((a, b) => a.postedAt - b.postedAt);
+  const documents = [quoted, agreement, kept].filter((one) => one !== undefined);
+  return { stories, lookup, documents, transfer, receipts, entries: posted, participants: participants?.items ?? [], quote };
 }
 
 /** The page. */
@@ -97,7 +139,7 @@ export function StoryPage({ id }: { id: string }) {
       {id === "" && (
         <>
           <FindById />
-          <Empty title={w.noId} />
+          <Empty title={w.noId} hint={w.noIdHint} />
         </>
       )}
       {id !== "" && <Shown of={asked}>{(known) => <Whole id={id} known={known} />}</Shown>}
@@ -106,7 +148,7 @@ export function StoryPage({ id }: { id: string }) {
 }
 
 function Whole({ id, known }: { id: string; known: Known }) {
-  const turns = known.stories.flatMap((story) => story.turns);
+  const turns = [...known.lookup.turns, ...known.stories.flatMap((story) => story.turns)];
   if (turns.length === 0 && !known.transfer && known.receipts.length === 0) {
     return (
       <>
@@ -120,6 +162,7 @@ function Whole({ id, known }: { id: string; known: Known }) {
       <Summary id={id} known={known} />
       <What known={known} turns={turns} />
       <Ledger entries={known.entries} />
+      <Documents all={known.documents} />
       <Receipts id={id} all={known.receipts} />
     </>
   );
@@ -166,7 +209,8 @@ function What({ known, turns }: { known: Known; turns: Turn[] }) {
   const sides = { payer, payee, fspOf };
   const drawn = diagram(turns, sides, withCalls);
   const earlier = known.stories.reduce((all, story) => all + story.earlier, 0);
-  const turn = turns.find((one) => one.turn === chosen);
+  const mark = chosen === undefined ? undefined : drawn.marks[chosen];
+  const kept = turns.some((turn) => messagesOf(turn).length > 0);
   return (
     <Section
       title={w.diagram}
@@ -179,15 +223,46 @@ function What({ known, turns }: { known: Known; turns: Turn[] }) {
       }
     >
       {earlier > 0 && <p class="hint">{w.earlier(earlier)}</p>}
-      <div class={`story ${turn ? "with-turn" : ""}`}>
+      <p class="hint">{w.lookup[known.lookup.how]}{known.lookup.others > 0 && ` ${w.lookupOthers(known.lookup.others)}`}</p>
+      <div class={`story ${mark ? "with-turn" : ""}`}>
         <DiagramView of={drawn} chosen={chosen} choose={(one) => setChosen(one === chosen ? undefined : one)} />
-        {turn && <TurnView of={turn} receipts={known.receipts} close={() => setChosen(undefined)} />}
+        {mark && <TurnView key={chosen} mark={mark} keeps={kept} receipts={known.receipts} close={() => setChosen(undefined)} />}
       </div>
     </Section>
   );
 }
 
-function TurnView({ of, receipts, close }: { of: Turn; receipts: Receipt[]; close: () => void }) {
+/** A message as it was: its line, its headers and its body. */
+function MessageView({ of }: { of: Message }) {
+  const cut = of.body !== null && new TextEncoder().encode(of.body).length < of.body_bytes;
+  return (
+    <div class="kept-message">
+      <h4>{w.parts[of.part]}</h4>
+      <p><code class="whole">{of.line}</code></p>
+      <dl class="headers">
+        {of.headers.map(([name, value]) => (
+          <div>
+            <dt><code>{name}</code></dt>
+            <dd><code class="whole">{value}</code></dd>
+          </div>
+        ))}
+      </dl>
+      {of.headers_left_out > 0 && <p class="hint">{w.leftOut(of.headers_left_out)}</p>}
+      {of.body ? <pre class="code" tabIndex={0}>{bodyText(of.body)}</pre> : <p class="hint">{of.body_bytes > 0 ? w.bodyNotKept(bytes(of.body_bytes)) : w.noBody}</p>}
+      {cut && of.body && <p class="hint">{w.bodyCut(bytes(of.body_bytes))}</p>}
+    </div>
+  );
+}
+
+/** The messages of an arrow, or why there are none. */
+function Messages({ mark, keeps }: { mark: Mark; keeps: boolean }) {
+  if (!mark.isMessage) return null;
+  if (mark.messages.length > 0) return <>{mark.messages.map((one) => <MessageView of={one} />)}</>;
+  return <p class="hint">{keeps ? w.messageNotKept : w.messagesNotKept}</p>;
+}
+
+function TurnView({ mark, keeps, receipts, close }: { mark: Mark; keeps: boolean; receipts: Receipt[]; close: () => void }) {
+  const of = mark.turn;
   const judged = stepsOf(of, "Judged");
   const fuelOf = (step: unknown, rule: unknown): string => {
     const found = receipts.find(
@@ -206,7 +281,7 @@ function TurnView({ of, receipts, close }: { of: Turn; receipts: Receipt[]; clos
     [w.answered, list("Answered", (one) => String(one["status"]))],
     [w.reported, list("Reported", (one) => String(one["outcome"]))],
   ];
-  const known = new Set(["Judged", "Called", "Wrote", "Published", "Sent", "Reminded", "Answered", "Reported"]);
+  const known = new Set(["Message", "Judged", "Called", "Wrote", "Published", "Sent", "Reminded", "Answered", "Reported"]);
   const others = of.steps.filter((step) => !Object.keys(step).some((kind) => known.has(kind)));
   return (
     <aside class="turn" aria-label={w.turn(of.turn)}>
@@ -217,6 +292,7 @@ function TurnView({ of, receipts, close }: { of: Turn; receipts: Receipt[]; clos
         </button>
       </header>
       <p>{w.kinds[of.kind] ?? of.kind}</p>
+      <Messages mark={mark} keeps={keeps} />
       <Facts
         of={[
           [w.component, <code>{of.component}</code>],
@@ -250,7 +326,6 @@ function TurnView({ of, receipts, close }: { of: Turn; receipts: Receipt[]; clos
           <Json of={others} />
         </>
       )}
-      <p class="hint">{w.bodies}</p>
     </aside>
   );
 }
@@ -259,7 +334,7 @@ function Ledger({ entries }: { entries: LedgerEntry[] }) {
   return (
     <Section title={w.ledger}>
       {entries.length === 0 ? (
-        <Empty title={w.ledgerEmpty} />
+        <Empty title={w.ledgerEmpty} hint={w.ledgerEmptyHint} />
       ) : (
         <Table
           label={w.ledger}
@@ -277,10 +352,41 @@ function Ledger({ entries }: { entries: LedgerEntry[] }) {
   );
 }
 
+/** What the hub has stored of the payment. It is no message, and has what is in force. */
+function Documents({ all }: { all: Stored[] }) {
+  if (all.length === 0) return null;
+  return (
+    <Section title={w.documents} hint={w.documentsHint}>
+      {all.map((one) => (
+        <details class="receipt stored">
+          <summary>
+            <strong>{one.place.split("/").slice(0, 2).join(" / ")}</strong>
+            <span class="tabular push">{w.version(one.version)}</span>
+          </summary>
+          <Json of={unfolded(one.body)} />
+        </details>
+      ))}
+    </Section>
+  );
+}
+
+/** A document whose bodies of messages are JSON and not texts of JSON. */
+function unfolded(body: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(body).map(([name, value]) => {
+    if (typeof value !== "string" || !value.startsWith("{")) return [name, value];
+    try {
+      return [name, JSON.parse(value) as unknown];
+    } catch {
+      return [name, value];
+    }
+  });
+  return Object.fromEntries(members) as Record<string, unknown>;
+}
+
 function Receipts({ id, all }: { id: string; all: Receipt[] }) {
   return (
     <Section title={w.receipts}>
-      {all.length === 0 ? <Empty title={w.receiptsEmpty} /> : all.map((one) => <ReceiptView key={one.id} of={one} id={id} />)}
+      {all.length === 0 ? <Empty title={w.receiptsEmpty} hint={w.receiptsEmptyHint} /> : all.map((one) => <ReceiptView key={one.id} of={one} id={id} />)}
     </Section>
   );
 }
@@ -321,7 +427,7 @@ function WhatIf({ receipt }: { receipt: NonNullable<Receipt["receipt"]> }) {
   );
 }
 
-function ReceiptView({ of, id }: { of: Receipt; id: string }) {
+export function ReceiptView({ of, id }: { of: Receipt; id: string }) {
   const [again, setAgain] = useState<Receipt["again"]>();
   const [error, setError] = useState<Error>();
   const [isAsked, setAsked] = useState(false);

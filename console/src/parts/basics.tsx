@@ -35,7 +35,7 @@ export function Digest({ text }: { text: string }) {
 }
 
 /** A part of a page under a heading. */
-export function Section(props: { title: string; hint?: string; tools?: ComponentChildren; children: ComponentChildren; class?: string }) {
+export function Section(props: { title: string; hint?: string | undefined; tools?: ComponentChildren; children: ComponentChildren; class?: string }) {
   return (
     <section class={`section ${props.class ?? ""}`}>
       <header class="section-head">
@@ -68,11 +68,11 @@ export function Head(props: { title: string; hint?: string | undefined; at?: num
 }
 
 /** What to do where there is nothing. */
-export function Empty({ title, hint }: { title: string; hint?: string | undefined }) {
+export function Empty({ title, hint }: { title: string; hint: string }) {
   return (
     <div class="empty">
       <p>{title}</p>
-      {hint && <p class="hint">{hint}</p>}
+      <p class="hint">{hint}</p>
     </div>
   );
 }

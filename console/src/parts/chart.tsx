@@ -1,15 +1,19 @@
-// Curves over time, as SVG that fills its place.
+// Curves over time, as SVG that fills its place. All charts of a page show the same instant under the pointer.
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { clock } from "../data/format";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { clock, instant } from "../data/format";
 import { words } from "../words";
 
 /** A curve: its name and its values, the oldest first. A value that is no number leaves a gap. */
 export type Curve = { name: string; values: number[] };
 
-const HEIGHT = 132;
+const HEIGHT = 150;
 const FOOT = 18;
 const TOP = 8;
+/** The room of the scale, at the left. */
+const SCALE = 48;
+/** The widest time of which hours are enough. */
+const DAY_MS = 24 * 3600 * 1000;
 
 /** A bound of the scale that is 1, 2, 2.5 or 5 times a power of ten. */
 export function niceBound(value: number): number {
@@ -34,11 +38,43 @@ export function path(values: number[], x: (at: number) => number, y: (value: num
   return text;
 }
 
-/** Curves with one scale, and their values at the pointer, or the last ones. */
-export function Chart(props: { label: string; times: number[]; curves: Curve[]; unit: (value: number) => string }) {
+/** The instant under the pointer, for all charts. */
+const pointed = { time: undefined as number | undefined, charts: new Set<(time: number | undefined) => void>() };
+
+function point(time: number | undefined): void {
+  pointed.time = time;
+  for (const chart of pointed.charts) chart(time);
+}
+
+function usePointed(): number | undefined {
+  const [time, setTime] = useState(pointed.time);
+  useEffect(() => {
+    pointed.charts.add(setTime);
+    return () => {
+      pointed.charts.delete(setTime);
+    };
+  }, []);
+  return time;
+}
+
+/** The place of the time that is nearest. */
+export function nearest(times: number[], wanted: number): number {
+  const after = times.findIndex((time) => time >= wanted);
+  if (after === -1) return times.length - 1;
+  const before = Math.max(0, after - 1);
+  return wanted - (times[before] ?? 0) < (times[after] ?? 0) - wanted ? before : after;
+}
+
+/** A round number without the zeros behind its point. */
+export function tick(text: string): string {
+  return text.replace(/\.(\d*?)0+(?=\D|$)/, (_, kept: string) => (kept ? `.${kept}` : ""));
+}
+
+/** Curves with one scale, and their values at the pointer, or the last ones. `from` and `to` are the ends of the time that is shown. */
+export function Chart(props: { label: string; times: number[]; curves: Curve[]; unit: (value: number) => string; from?: number | undefined; to?: number | undefined }) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(320);
-  const [at, setAt] = useState<number>();
+  const time = usePointed();
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -48,55 +84,56 @@ export function Chart(props: { label: string; times: number[]; curves: Curve[]; 
   }, []);
   const { times, curves } = props;
   const last = times.length - 1;
+  const first = props.from ?? times[0] ?? 0;
+  const end = props.to ?? times[last] ?? 1;
+  const span = Math.max(1, end - first);
   const most = Math.max(0, ...curves.flatMap((curve) => curve.values.filter(Number.isFinite)));
   const bound = niceBound(most);
-  const first = times[0] ?? 0;
-  const span = Math.max(1, (times[last] ?? 1) - first);
-  const x = (index: number): number => (((times[index] ?? first) - first) / span) * (width - 2) + 1;
+  const x = (index: number): number => (((times[index] ?? first) - first) / span) * (width - SCALE - 2) + SCALE;
   const y = (value: number): number => TOP + (HEIGHT - FOOT - TOP) * (1 - value / bound);
-  const shown = at !== undefined && at <= last ? at : last;
+  const shown = time === undefined ? last : nearest(times, time);
   const move = (event: PointerEvent & { currentTarget: SVGSVGElement }): void => {
-    const share = (event.clientX - event.currentTarget.getBoundingClientRect().left) / width;
-    const wanted = first + share * span;
-    const found = times.findIndex((time) => time >= wanted);
-    setAt(found === -1 ? last : found);
+    const share = (event.clientX - event.currentTarget.getBoundingClientRect().left - SCALE) / (width - SCALE - 2);
+    point(first + Math.min(1, Math.max(0, share)) * span);
   };
   const main = curves[0];
   const label = main ? words.live.chart(props.label, props.unit(main.values[last] ?? NaN), props.unit(most)) : props.label;
+  const when = (ms: number): string => (span > DAY_MS ? instant(ms).slice(5, 16) : clock(ms).slice(0, span > 1_200_000 ? 5 : 8));
   return (
     <div class="chart" ref={box}>
       <p class="legend">
         {curves.map((curve, index) => (
-          <span class={`key c${index}`}>
+          <span class={`key c${index}`} key={curve.name}>
             <i aria-hidden="true" />
             {curve.name} <b class="tabular">{props.unit(curve.values[shown] ?? NaN)}</b>
           </span>
         ))}
-        {at !== undefined && times[shown] !== undefined && <span class="tabular when">{clock(times[shown])}</span>}
+        {time !== undefined && times[shown] !== undefined && <span class="tabular when">{span > DAY_MS ? instant(times[shown]) : clock(times[shown])}</span>}
       </p>
       {times.length < 2 ? (
         <p class="chart-empty hint">{words.live.chartEmpty}</p>
       ) : (
-        <svg role="img" aria-label={label} width={width} height={HEIGHT} onPointerMove={move} onPointerLeave={() => setAt(undefined)}>
+        <svg role="img" aria-label={label} width={width} height={HEIGHT} onPointerMove={move} onPointerLeave={() => point(undefined)}>
           {[0, 0.5, 1].map((share) => (
-            <g>
-              <line class="grid" x1={0} x2={width} y1={y(bound * share)} y2={y(bound * share)} />
-              {share > 0 && (
-                <text class="tick" x={2} y={y(bound * share) + 12}>
-                  {props.unit(bound * share)}
-                </text>
-              )}
+            <g key={share}>
+              <line class="grid" x1={SCALE} x2={width} y1={y(bound * share)} y2={y(bound * share)} />
+              <text class="tick end" x={SCALE - 6} y={y(bound * share) + 4}>
+                {share === 0 ? "0" : tick(props.unit(bound * share))}
+              </text>
             </g>
           ))}
           {curves.map((curve, index) => (
-            <path class={`curve c${index}`} d={path(curve.values, x, y)} />
+            <path class={`curve c${index}`} key={curve.name} d={path(curve.values, x, y)} />
           ))}
-          {at !== undefined && <line class="pointer" x1={x(shown)} x2={x(shown)} y1={TOP} y2={HEIGHT - FOOT} />}
-          <text class="tick" x={1} y={HEIGHT - 4}>
-            {clock(first)}
+          {time !== undefined && <line class="pointer" x1={x(shown)} x2={x(shown)} y1={TOP} y2={HEIGHT - FOOT} />}
+          <text class="tick" x={SCALE} y={HEIGHT - 4}>
+            {when(first)}
+          </text>
+          <text class="tick middle" x={(SCALE + width) / 2} y={HEIGHT - 4}>
+            {when(first + span / 2)}
           </text>
           <text class="tick end" x={width - 1} y={HEIGHT - 4}>
-            {clock(times[last] ?? 0)}
+            {when(end)}
           </text>
         </svg>
       )}

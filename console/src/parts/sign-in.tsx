@@ -1,7 +1,7 @@
 // The page of a sign-in: by the provider where the host has one, and by a token.
 
 import { useEffect, useState } from "preact/hooks";
-import { Refusal, useToken } from "../data/api";
+import { exchange, Refusal } from "../data/api";
 import { words } from "../words";
 
 const w = words.sign;
@@ -20,10 +20,8 @@ export function SignIn({ ended, look }: { ended: boolean; look: () => Promise<Er
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setSent(true);
-    useToken(token.trim());
-    const failed = await look();
+    const failed = await exchange(token.trim()).then(look, (error: Error) => error);
     if (failed) {
-      useToken(undefined);
       setWrong(failed instanceof Refusal && failed.status === 401 ? w.wrong : failed.message);
       setSent(false);
     }
@@ -75,7 +73,7 @@ export function SignIn({ ended, look }: { ended: boolean; look: () => Promise<Er
           </p>
         )}
         <p class="hint" id="token-hint">
-          {w.hint} {w.memory}
+          {w.hint} {w.exchanged}
         </p>
         <button type="submit" class={hasProvider() ? "" : "primary"} disabled={isSent}>
           {w.submit}

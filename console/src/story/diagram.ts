@@ -1,6 +1,7 @@
 // A payment's history as a sequence diagram: lanes, and what goes between them in the order of time.
 
 import type { Turn } from "../data/kinds";
+import { headerOf, type Message, messagesOf } from "./messages";
 
 /** A vertical line: an FSP or a component. */
 export type Lane = { id: string; name: string; kind: "fsp" | "component" };
@@ -15,6 +16,10 @@ export type Mark = {
   ms: number;
   tone: "plain" | "good" | "bad";
   turn: Turn;
+  /** What was kept of the message that the arrow is. */
+  messages: Message[];
+  /** Whether it is a message, of which something may have been kept. */
+  isMessage: boolean;
 };
 
 /** The diagram. */
@@ -75,10 +80,18 @@ class Drawing {
     return this.lane(`component:${name}`, name, "component");
   }
 
-  /** The lane of the FSP that sends a message: what a payee answers with is PUT or PATCH. */
-  private sender(method: string): string {
+  /** The lane of the FSP that sends a message. Without the message itself its method says it: a payee answers with PUT or PATCH. */
+  private sender(method: string, turn: Turn): string {
+    const source = headerOf(messagesOf(turn).find((message) => message.part === "Came"), "fspiop-source");
+    if (source !== undefined) return this.fsp(source);
     const isPayee = method === "PUT" || method === "PATCH";
     return isPayee ? this.payee() : "fsp:payer";
+  }
+
+  private fsp(name: string): string {
+    if (name === this.sides.payer) return "fsp:payer";
+    if (name === this.sides.payee) return this.payee();
+    return this.lane(`fsp:${name}`, name, "fsp");
   }
 
   private payee(): string {
@@ -89,16 +102,13 @@ class Drawing {
   private receiver(request: string): string {
     const [method = "", url = ""] = request.split(" ");
     const fsp = this.sides.fspOf(url);
-    if (fsp !== undefined && this.sides.payer !== this.sides.payee) {
-      if (fsp === this.sides.payer) return "fsp:payer";
-      if (fsp === this.sides.payee) return this.payee();
-      return this.lane(`fsp:${fsp}`, fsp, "fsp");
-    }
+    if (fsp !== undefined && this.sides.payer !== this.sides.payee) return this.fsp(fsp);
     return method === "PUT" ? "fsp:payer" : this.payee();
   }
 
-  private mark(what: Mark["what"], from: string, to: string, label: string, turn: Turn, tone: Mark["tone"] = "plain"): void {
-    this.marks.push({ what, label: shortened(label), ms: turn.at - this.start, tone, turn });
+  private mark(what: Mark["what"], from: string, to: string, label: string, turn: Turn, tone: Mark["tone"] = "plain", of?: (message: Message) => boolean): void {
+    const messages = of ? messagesOf(turn).filter(of) : [];
+    this.marks.push({ what, label: shortened(label), ms: turn.at - this.start, tone, turn, messages, isMessage: of !== undefined });
     this.ends.push([from, to]);
   }
 
@@ -118,7 +128,8 @@ class Drawing {
       const request = String(sent["request"]);
       const there = this.receiver(request);
       this.sentTo.set(sent["id"], there);
-      this.mark("message", here, there, pathOf(request), turn);
+      const id = sent["id"];
+      this.mark("message", here, there, pathOf(request), turn, "plain", (kept) => kept.part === "Sent" && kept.request === id);
     }
   }
 
@@ -128,7 +139,8 @@ class Drawing {
       const method = turn.function.split(" ")[0] ?? "";
       const tone = Number(status) >= 400 ? "bad" : "plain";
       const label = status === undefined ? turn.function : `${turn.function} (${String(status)})`;
-      this.mark("message", this.sender(method), here, label, turn, tone);
+      const isOfIt = (kept: Message): boolean => kept.part === "Came" || kept.part === "Answer";
+      this.mark("message", this.sender(method, turn), here, label, turn, tone, isOfIt);
       return;
     }
     if (turn.kind === "Report") {
@@ -136,7 +148,8 @@ class Drawing {
         const outcome = String(reported["outcome"]);
         const tone = outcome.startsWith("2") ? "plain" : "bad";
         const from = this.sentTo.get(reported["id"]);
-        this.mark(from ? "answer" : "self", from ?? here, here, outcome, turn, tone);
+        const id = reported["id"];
+        this.mark(from ? "answer" : "self", from ?? here, here, outcome, turn, tone, (kept) => kept.part === "Response" && kept.request === id);
       }
       return;
     }

@@ -15,7 +15,7 @@ function columns(mark: Mark): string {
 }
 
 /** The diagram. */
-export function DiagramView(props: { of: Diagram; chosen: number | undefined; choose: (turn: number) => void }) {
+export function DiagramView(props: { of: Diagram; chosen: number | undefined; choose: (mark: number) => void }) {
   const { lanes, marks } = props.of;
   const grid = { gridTemplateColumns: `3.75rem repeat(${lanes.length * 2}, minmax(0, 1fr))` };
   const wide = { minWidth: `${3.75 + lanes.length * 8.2}rem` };
@@ -37,13 +37,13 @@ export function DiagramView(props: { of: Diagram; chosen: number | undefined; ch
               <i style={{ gridColumn: `${middle(index) - 1}` }} />
             ))}
           </li>
-          {marks.map((mark) => {
+          {marks.map((mark, place) => {
             const time = mark.ms === before ? "" : String(mark.ms);
             before = mark.ms;
             const from = lanes[mark.from]?.name ?? "";
             const to = lanes[mark.to]?.name ?? "";
             const direction = mark.from === mark.to ? "" : mark.from < mark.to ? "right" : "left";
-            const isChosen = props.chosen === mark.turn.turn;
+            const isChosen = props.chosen === place;
             return (
               <li class="row" style={grid}>
                 <span class="ms tabular">{time}</span>
@@ -54,7 +54,7 @@ export function DiagramView(props: { of: Diagram; chosen: number | undefined; ch
                   aria-pressed={isChosen}
                   aria-label={w.arrow(from, to, mark.label, String(mark.ms))}
                   title={mark.label}
-                  onClick={() => props.choose(mark.turn.turn)}
+                  onClick={() => props.choose(place)}
                 >
                   <span>{mark.label}</span>
                 </button>

@@ -29,15 +29,14 @@ use rialto_engine::history::Step;
 use serde_json::value::RawValue;
 use wasmtime::component::Val;
 
-use crate::digest::Digest;
 use crate::guest::{Active, Guest};
 use crate::instance::CallFailed;
 use crate::judges::{AgreedUnder, Judge, Judges};
 use crate::quarantine::{Admission, Asking, QUARANTINED};
 use crate::release::{BoundCanary, BoundRule, Release};
-use crate::rules::{CanaryOf, NoVerdict, Outcome, Receipt, refuse, salted};
-use crate::spec::Failing;
+use crate::rules::{CanaryOf, NoVerdict, Outcome, Receipt, Used, refuse, salted};
 use crate::values::Json;
+use crate::verdict_counts::CountedRule;
 use crate::what_if;
 
 /// What the history has in the place of a verdict of a rule that is suspended.
@@ -219,16 +218,6 @@ struct Asked<'a> {
     agreed: Option<&'a AgreedUnder>,
 }
 
-/// What a verdict took.
-#[derive(Default)]
-struct Used {
-    fuel: u64,
-    took_us: u64,
-    branches: Vec<String>,
-    /// Nothing: the rule was in quarantine.
-    quarantined: bool,
-}
-
 /// Ask one rule unless it is in quarantine, and keep a receipt of its outcome in both cases.
 fn admitted(
     active: &mut Active,
@@ -311,52 +300,31 @@ fn keep_receipt(
     outcome: &Outcome,
     used: Used,
 ) -> wasmtime::Result<()> {
-    let Used {
-        fuel,
-        took_us,
-        branches,
-        quarantined,
-    } = used;
-    let (step, bound) = (about.step, asked.bound);
-    let member = &release.members[bound.member];
+    let (took_us, quarantined) = (used.took_us, used.quarantined);
+    let step = about.step;
     // The failure of a canary decides nothing: the rule in whose place it was asked does.
     let is_void = asked.canary.is_some() && matches!(outcome, Outcome::Failed { .. });
-    let flagged = matches!(
-        outcome,
-        Outcome::Failed {
-            means: Failing::AllowAndFlag,
-            ..
-        }
-    );
-    let version = member.description.as_ref().map(|d| d.version.clone());
+    if !quarantined {
+        let member = &release.members[asked.bound.member];
+        let rule = CountedRule {
+            step: step.clone(),
+            rule: member.identity.name.clone(),
+            digest: member.digest,
+        };
+        let at = active.turn.now().0;
+        release.verdicts.count(&rule, outcome, used.fuel, at);
+    }
+    let question = (&**step, about.subject, about.input);
     let receipt = Receipt {
-        step: step.clone(),
-        rule: member.identity.name.clone(),
-        rule_version: version.unwrap_or_default(),
-        digest: member.digest,
-        settings_digest: bound.settings_digest,
-        release: release.number,
-        subject: about.subject.to_owned(),
-        input: about.input.to_owned(),
-        input_digest: Digest::of(about.input.get()),
-        verdict: outcome.clone(),
-        fuel,
-        fuel_limit: member.limits.fuel.unwrap_or_default(),
-        memory_limit: member.limits.memory_bytes as u64,
-        scheme_digest: Some(release.scheme_digest),
-        took_us,
-        flagged,
         decided: Some(!is_void && !outcome.leaves_it_to_last_good()),
-        branches,
-        shadow: None,
         canary: asked.canary.map(|rule| CanaryOf {
             rule: rule.clone(),
             is_void,
         }),
-        quarantined,
         last_good_for: asked.last_good_for,
         agreed: asked.agreed.cloned(),
         salt: salted(active.turn.logs_receipts(), |bytes| active.turn.salt(bytes)),
+        ..Receipt::of((release, asked.bound), question, outcome.clone(), used)
     };
     let (body, hash) = receipt.written(active.turn.now())?;
     active.turn.receipt(about.subject, body, hash)?;
@@ -369,7 +337,7 @@ fn keep_receipt(
     };
     active.turn.note(Step::Judged {
         step: step.clone(),
-        rule: member.identity.name.clone(),
+        rule: receipt.rule.clone(),
         verdict,
         took_us: u32::try_from(took_us).unwrap_or(u32::MAX),
     })?;

@@ -9,9 +9,10 @@ use wasmtime::component::Val;
 use crate::guest::Identity;
 use crate::introspect::{Shape, version};
 use crate::names::CHECK_FUNCTION;
-use crate::release::{BoundRule, Member};
+use crate::release::{BoundRule, Member, Release};
 use crate::spec::{ReleaseSpec, StepSpec};
 use crate::steps::{self, Asked, COUNTERS_OF_RULE_MAX, COUNTERS_OF_STEP_MAX, COUNTS};
+use crate::values::Json;
 use crate::wiring::{Location, Part, Problem};
 
 /// How the contexts ask each step.
@@ -101,4 +102,47 @@ pub(crate) fn too_many(spec: &ReleaseSpec, steps: &HashMap<Name, Vec<BoundRule>>
         }
     }
     problems
+}
+
+/// A counter that a rule needs, and that nobody has kept yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreshCounter {
+    /// The step.
+    pub step: Name,
+    /// The first rule that needs it, by its name in the scheme.
+    pub rule: Name,
+    /// The counter as JSON.
+    pub counter: serde_json::Value,
+}
+
+impl Release {
+    /// The counters that the rules of this release need, and those of another one at the same step do not: they count from
+    /// this release on. In the order of steps and rules.
+    #[must_use]
+    pub fn fresh_counters(&self, before: &Self) -> Vec<FreshCounter> {
+        let mut steps: Vec<_> = self.steps.iter().collect();
+        steps.sort_unstable_by_key(|(step, _)| (*step).clone());
+        let mut fresh = Vec::new();
+        for (step, rules) in steps {
+            let mut known: Vec<Val> = Vec::new();
+            for bound in before.steps.get(step).into_iter().flatten() {
+                steps::unite(&mut known, bound.all_counters());
+            }
+            for bound in rules {
+                for counter in bound.all_counters() {
+                    let count = known.len();
+                    steps::unite(&mut known, std::iter::once(counter));
+                    if known.len() > count {
+                        fresh.push(FreshCounter {
+                            step: step.clone(),
+                            rule: bound.identity.name.clone(),
+                            // Only plain values cross between components, and all of these can be encoded.
+                            counter: serde_json::to_value(Json(counter)).unwrap_or_default(),
+                        });
+                    }
+                }
+            }
+        }
+        fresh
+    }
 }

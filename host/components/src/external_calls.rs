@@ -139,9 +139,22 @@ pub(crate) fn tell(
             return interrupted(turn, component, &interrupt);
         }
     }
+    let label = label(&event.interface, &event.function);
+    let kept = turn.publish(&label, component, &|| members(&event.arguments));
+    if let Err(interrupt) = kept {
+        return interrupted(turn, component, &interrupt);
+    }
     Handled {
         turn: Some(turn),
         outcome: Ok(Box::new(CallOutcome::Returned(Value::Null))),
+    }
+}
+
+/// The arguments of an event for the outside: its only one if that is an object, else a list of all.
+fn members(arguments: &[Value]) -> String {
+    match arguments {
+        [only @ Value::Object(_)] => only.to_string(),
+        all => serde_json::json!({ "arguments": all }).to_string(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! steps to rules. Values cross as `Val`s by the components' own types, so a new context needs no change here.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rialto_engine::history::Step;
@@ -11,6 +12,7 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, Val};
 
 use crate::asking;
+use crate::external_calls::label;
 use crate::guest::{Active, CALL_DEPTH_MAX, Guest, Source};
 use crate::introspect::{Function, Shape};
 use crate::names::InterfaceName;
@@ -122,7 +124,8 @@ pub fn linker(
                         interface: link.interface.to_string().into(),
                         function: function.name.as_str().into(),
                     });
-                    publish(&mut instance, function, to.collect())?;
+                    let label = label(&link.interface.to_string(), &function.name);
+                    publish(&mut instance, function, &label, to.collect())?;
                 }
             }
             Target::Counters(step) => {
@@ -275,12 +278,20 @@ pub(crate) fn call_in_turn(
 fn publish(
     instance: &mut LinkerInstance<'_, Guest>,
     function: &Function,
+    label: &str,
     to: Vec<Subscription>,
 ) -> wasmtime::Result<()> {
     let event: Name = function.name.as_str().into();
     let names: Vec<Name> = to.iter().map(|s| s.component.clone()).collect();
+    let label: Name = label.into();
+    let members: Vec<String> = function
+        .params
+        .iter()
+        .map(|(name, _)| name.clone())
+        .collect();
     instance.func_new(&function.name, move |mut store, _, params, _| {
         let guest = store.data_mut();
+        let publisher = guest.identity.name.clone();
         let release = guest.active.as_ref().map_or(0, |a| a.release.number);
         let turn = guest.turn()?;
         let payload = Payload::Live(Arc::new(EventPayload {
@@ -295,6 +306,22 @@ fn publish(
             turn.deliver(&s.component, &s.interface, &s.function, payload.clone())
                 .map_err(wasmtime::Error::from)?;
         }
-        Ok(())
+        turn.publish(&label, &publisher, &|| arguments(&members, params))
+            .map_err(wasmtime::Error::from)
     })
+}
+
+/// The arguments of an event for the outside: its only one if that is a record, else an object of all.
+fn arguments(members: &[String], params: &[Val]) -> String {
+    let text = match params {
+        [only @ Val::Record(_)] => serde_json::to_string(&Json(only)),
+        _ => {
+            let named = members.iter().zip(params);
+            let named: BTreeMap<&String, Json<'_>> =
+                named.map(|(name, value)| (name, Json(value))).collect();
+            serde_json::to_string(&named)
+        }
+    };
+    // Only plain values cross between components, as in `EventPayload`.
+    text.unwrap_or_default()
 }

@@ -106,6 +106,7 @@ impl Runtime {
             asked: counting::asked(&shapes),
             suspensions: self.suspensions.clone(),
             drafts: self.drafts.clone(),
+            verdicts: self.verdicts.clone(),
             canaries: self.canaries.clone(),
             earlier: Arc::downgrade(&self.earlier),
             by_name,

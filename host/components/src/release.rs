@@ -21,6 +21,7 @@ use crate::quarantine::BoundQuarantine;
 use crate::spec::{CanaryTerms, Effective, Isolation, Limits, Role};
 use crate::steps::Asked;
 use crate::suspensions::Suspensions;
+use crate::verdict_counts::VerdictCounts;
 use crate::what_if::Drafts;
 use crate::wiring::Wiring;
 
@@ -213,6 +214,8 @@ pub struct Release {
     pub(crate) suspensions: Arc<Suspensions>,
     /// How many drafts each asker has had judged, whatever the release.
     pub(crate) drafts: Arc<Drafts>,
+    /// What rules said lately, whatever the release.
+    pub(crate) verdicts: Arc<VerdictCounts>,
     /// Who says which requests a canary decides about.
     pub(crate) canaries: Arc<dyn Canaries>,
     /// The releases that stay ready. They have this too, so it does not keep them.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rialto_engine::{Name, ReceiptHash, Timestamp};
 use rialto_receipts::{Malformed, SALT_BYTES, Salt};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use wasmtime::Trap;
 use wasmtime::component::Val;
 
@@ -13,7 +14,7 @@ use crate::digest::Digest;
 use crate::failures::FailureKind;
 use crate::guest::{Identity, Overrun};
 use crate::judges::AgreedUnder;
-use crate::release::Member;
+use crate::release::{BoundRule, Member, Release};
 use crate::spec::Failing;
 use crate::values::Json;
 use crate::wasi::Seed;
@@ -94,7 +95,7 @@ pub struct Receipt {
     /// What the rule was asked about.
     pub subject: String,
     /// The rule's input.
-    pub input: Box<serde_json::value::RawValue>,
+    pub input: Box<RawValue>,
     /// Its digest.
     pub input_digest: Digest,
     /// The verdict.
@@ -117,6 +118,9 @@ pub struct Receipt {
     /// which the last good release decides, do not. Receipts of older versions do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<bool>,
+    /// Whether it is about a draft: nothing was to be decided. No store and no audit log has such a receipt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub what_if: bool,
     /// The branches that the rule has marked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<String>,
@@ -188,6 +192,16 @@ pub struct Judgement {
     pub branches: Vec<String>,
 }
 
+/// What a verdict took.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub fuel: u64,
+    pub took_us: u64,
+    pub branches: Vec<String>,
+    /// Nothing: the rule was in quarantine.
+    pub quarantined: bool,
+}
+
 /// The salt of a new receipt, if the audit log is to have it.
 #[must_use]
 pub fn salted(is_logged: bool, fill: impl FnOnce(&mut [u8])) -> String {
@@ -200,6 +214,52 @@ pub fn salted(is_logged: bool, fill: impl FnOnce(&mut [u8])) -> String {
 }
 
 impl Receipt {
+    /// The receipt of a rule's verdict about a step, a subject and an input. What it has decided, and in whose place, is not
+    /// said yet, and it has no salt.
+    pub(crate) fn of(
+        (release, bound): (&Release, &BoundRule),
+        (step, subject, input): (&str, &str, &RawValue),
+        verdict: Outcome,
+        used: Used,
+    ) -> Self {
+        let member = &release.members[bound.member];
+        let version = member.description.as_ref().map(|one| one.version.clone());
+        let flagged = matches!(
+            verdict,
+            Outcome::Failed {
+                means: Failing::AllowAndFlag,
+                ..
+            }
+        );
+        Self {
+            step: step.into(),
+            rule: member.identity.name.clone(),
+            rule_version: version.unwrap_or_default(),
+            digest: member.digest,
+            settings_digest: bound.settings_digest,
+            release: release.number,
+            subject: subject.to_owned(),
+            input: input.to_owned(),
+            input_digest: Digest::of(input.get()),
+            verdict,
+            fuel: used.fuel,
+            fuel_limit: member.limits.fuel.unwrap_or_default(),
+            memory_limit: member.limits.memory_bytes as u64,
+            scheme_digest: Some(release.scheme_digest),
+            took_us: used.took_us,
+            flagged,
+            decided: None,
+            what_if: false,
+            branches: used.branches,
+            shadow: None,
+            canary: None,
+            quarantined: used.quarantined,
+            last_good_for: None,
+            agreed: None,
+            salt: String::new(),
+        }
+    }
+
     /// The receipt as it is stored, and its hash if it has a salt.
     ///
     /// # Errors

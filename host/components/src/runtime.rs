@@ -30,6 +30,7 @@ use crate::guest::Active;
 use crate::http::{Request, RequestHead, Response, Violation};
 use crate::instance::{CallFailed, Instance};
 use crate::link::{EventPayload, call_in_turn, explain};
+use crate::messages;
 use crate::next_release::{InForce, Next, NextRelease};
 use crate::quarantine::Quarantines;
 use crate::release::{Member, Release};
@@ -37,6 +38,7 @@ use crate::surfaces::auditing;
 use crate::suspensions::Suspensions;
 use crate::tls::{NoTls, TlsFiles};
 use crate::values::decode;
+use crate::verdict_counts::VerdictCounts;
 use crate::what_if::Drafts;
 
 /// The interface and function that components export for reminders.
@@ -54,6 +56,8 @@ pub enum Argument {
         judged_by: Option<u64>,
         /// Whether the host writes an entry of the audit log if an operator has sent it.
         is_audited: bool,
+        /// Whether the history may keep the message, if it keeps messages. What has or gives a credential may not be kept.
+        may_keep: bool,
         /// The public name of the credential that the operator has shown, for that entry.
         credential: Option<Arc<str>>,
     },
@@ -89,6 +93,8 @@ pub struct Runtime {
     pub(crate) suspensions: Arc<Suspensions>,
     /// How many drafts each asker has had judged.
     pub(crate) drafts: Arc<Drafts>,
+    /// What rules said lately.
+    pub(crate) verdicts: Arc<VerdictCounts>,
     pub(crate) canaries: Arc<dyn Canaries>,
     pub(crate) quarantines: Arc<Quarantines>,
     current: ArcSwapOption<Release>,
@@ -120,6 +126,7 @@ impl Runtime {
             denials: denials::none(),
             suspensions: Arc::default(),
             drafts: Arc::default(),
+            verdicts: Arc::default(),
             canaries: Arc::new(NoCanaries),
             quarantines: Arc::default(),
             current: ArcSwapOption::empty(),
@@ -203,6 +210,12 @@ impl Runtime {
     #[must_use]
     pub fn suspensions(&self) -> &Suspensions {
         &self.suspensions
+    }
+
+    /// What rules said lately, in all releases of this runtime.
+    #[must_use]
+    pub fn verdicts(&self) -> &VerdictCounts {
+        &self.verdicts
     }
 
     /// The rules in quarantine, of all releases of this runtime.
@@ -312,9 +325,11 @@ impl Runtime {
                 request,
                 judged_by,
                 is_audited,
+                may_keep,
                 credential,
             } => {
-                let request = (&**request, *is_audited, credential.as_deref());
+                let marks = (*is_audited, *may_keep);
+                let request = (&**request, marks, credential.as_deref());
                 self.serve(component, request, *judged_by, turn)
             }
             Argument::Activation(activation) => activate(activation, turn),
@@ -342,7 +357,7 @@ impl Runtime {
     fn serve(
         &self,
         component: &Name,
-        (request, is_audited, credential): (&Request, bool, Option<&str>),
+        (request, (is_audited, may_keep), credential): (&Request, (bool, bool), Option<&str>),
         judged_by: Option<u64>,
         turn: Turn,
     ) -> Handled {
@@ -364,9 +379,13 @@ impl Runtime {
                 let actor = caller.map(|caller| auditing::actor(caller, credential));
                 active.actor = actor.map(Arc::new);
             }
+            let is_kept = may_keep && messages::keep_request(instance, request);
             let response = handler.call_handle(&mut instance.store, request)?;
             let status = response.status;
             note(instance, Step::Answered { status })?;
+            if is_kept {
+                messages::keep_answer(instance, &response);
+            }
             if is_audited {
                 instance.store.data_mut().audit_request(request, status)?;
             }
@@ -410,6 +429,7 @@ impl Runtime {
                             outcome: report.summary(),
                         },
                     )?;
+                    messages::keep_report(instance, &report);
                     handler.call_report(&mut instance.store, &wit_report(&report))?;
                     Ok(Box::new(()) as Reply)
                 })

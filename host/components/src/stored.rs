@@ -139,7 +139,7 @@ fn arbitrary_counts(bound: &BoundRule, ty: &Type, choices: &mut dyn Choices) -> 
     Val::List(counts.collect())
 }
 
-fn no_input() -> TypeMismatch {
+pub(crate) fn no_input() -> TypeMismatch {
     TypeMismatch {
         at: String::new(),
         expected: "the step's input as JSON".into(),

@@ -1,5 +1,6 @@
 //! The APIs of one release on one listener: which component serves a path.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -43,6 +44,9 @@ pub struct BadApi {
     pub source: BadDocument,
 }
 
+/// How many of the newest documents stay compiled, whether a release has them or not.
+const NEWEST_MAX: usize = 16;
+
 impl Served {
     /// An API that is not a component's. Other code handles it; its document is served under this name.
     ///
@@ -55,6 +59,8 @@ impl Served {
     /// A component's API. An unchanged document is taken from a cache, because compiling its schemas takes long.
     fn of(component: &Name, text: &Arc<str>) -> Result<Arc<Self>, BadApi> {
         static KNOWN: Mutex<Vec<Weak<Served>>> = Mutex::new(Vec::new());
+        // A release is checked before it is served: what the check has compiled stays until then.
+        static NEWEST: Mutex<VecDeque<Arc<Served>>> = Mutex::new(VecDeque::new());
         let is_it = |served: &Arc<Self>| served.component == *component && served.text == *text;
         if let Some(known) = KNOWN.lock().iter().filter_map(Weak::upgrade).find(is_it) {
             return Ok(known);
@@ -70,6 +76,11 @@ impl Served {
             text: text.clone(),
             page: page.into(),
         });
+        let mut newest = NEWEST.lock();
+        if newest.len() >= NEWEST_MAX {
+            newest.pop_front();
+        }
+        newest.push_back(served.clone());
         let mut known = KNOWN.lock();
         known.retain(|served| served.strong_count() > 0);
         known.push(Arc::downgrade(&served));

@@ -24,7 +24,7 @@ use rialto_components::http::ViolationKind;
 use rialto_components::runtime::{Argument, ReleaseChanged};
 use rialto_engine::{Engine, Failure, Name, Priority, Requester, Trace};
 use rialto_openapi::{Found, Head, Operation, head, validate};
-use rialto_telemetry::metrics::RequestLabels;
+use rialto_telemetry::metrics::{OperationLabels, RequestLabels};
 use rialto_telemetry::{Metrics, Spans};
 use tokio::sync::{Semaphore, oneshot};
 use tracing::Instrument as _;
@@ -278,8 +278,12 @@ impl Service {
             status: response.status().as_u16(),
         };
         self.metrics.requests.get_or_create(&labels).inc();
+        let labels = OperationLabels {
+            operation: labels.operation,
+        };
         self.metrics
             .request_seconds
+            .get_or_create(&labels)
             .observe(started.elapsed().as_secs_f64());
         if let Some(span) = span {
             let route = api.route(head.uri.path(), head.method.as_str());
@@ -449,7 +453,10 @@ impl Service {
                 .as_ref()
                 .and_then(|found| found.operations.get(head.method.as_str()));
             let is_audited = operation.is_none_or(|operation| operation.is_audited);
-            let judged = (served, api.release, is_audited);
+            // Operators send secrets, and without a credential somebody asks for one.
+            let may_keep = operation.is_some_and(|operation| !operation.is_open)
+                && head.extensions.get::<KnownOperator>().is_none();
+            let judged = (served, api.release, (is_audited, may_keep));
             permit = match self
                 .turn_on(judged, head, &request, permit, trace, asker)
                 .await
@@ -513,7 +520,7 @@ impl Service {
 
     async fn turn_on(
         &self,
-        (served, release, is_audited): (&Served, u64, bool),
+        (served, release, (is_audited, may_keep)): (&Served, u64, (bool, bool)),
         head: &Parts,
         request: &Arc<wit::Request>,
         permit: MemoryPermit,
@@ -531,6 +538,7 @@ impl Service {
                 request: request.clone(),
                 judged_by: Some(release),
                 is_audited,
+                may_keep,
                 credential: head
                     .extensions
                     .get()

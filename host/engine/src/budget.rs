@@ -63,6 +63,8 @@ impl Budget {
             Step::Wrote { document } => self.charge_staged([&**document]),
             // Its content was charged before it was sealed.
             Step::Answered { .. } | Step::Sealed { .. } => self.charge_staged([]),
+            // Messages have bounds of their own, and are no steps before the turn has ended.
+            Step::Message(_) => Ok(()),
             Step::Replied { refused } => self.charge_staged(refused.as_deref()),
         }
     }

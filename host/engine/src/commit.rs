@@ -2,7 +2,8 @@
 //!
 //! The committer takes all waiting turns, in log order, and merges them into one [`Group`]: the last write of
 //! each document, and the deliveries that are still pending. It writes the group in one transaction. After
-//! that it releases the turns' outputs: answers and outbound requests. The next group forms meanwhile.
+//! that it releases the turns' outputs: answers and outbound requests. The next group forms meanwhile. A store that
+//! takes groups ahead gets the next one while it makes this one durable; outputs still wait for their own group.
 //!
 //! A group is written when its first turn has waited for `commit_linger_us`. It is written sooner when an answer or
 //! an outbound request waits for it and no running turn could still join it. So turns that only book something share
@@ -17,6 +18,7 @@ use crate::history::Record;
 use crate::ids::{CollectionId, DocumentKey, Lsn, Name};
 use crate::limits;
 use crate::network::OutboundRequest;
+use crate::publications::Publication;
 use crate::receipts::{ReceiptHash, ReceiptLog};
 use crate::reminders::ReminderChange;
 use crate::scan::Scanned;
@@ -42,6 +44,7 @@ pub(crate) struct Executed {
     /// Of the receipts that the audit log is to have.
     pub receipt_hashes: Vec<ReceiptHash>,
     pub audit: Vec<AuditEntry>,
+    pub publications: Vec<Publication>,
     pub dead_letters: Vec<DeadLetter>,
     pub dead_letters_removed: Vec<u64>,
     pub history: Option<Arc<Record>>,
@@ -62,10 +65,8 @@ struct State {
     has_output: bool,
     /// When the first waiting turn was appended, on the monotonic clock.
     since_us: u64,
-    /// The turns that are being written now.
-    writing: Arc<Vec<Executed>>,
-    /// When the first of those was appended.
-    writing_since_us: u64,
+    /// The groups that are being written now, the oldest first. More than one if the store takes groups ahead.
+    writing: VecDeque<Writing>,
     committed: Lsn,
     closed: bool,
     /// Whether the waiting turns were dropped.
@@ -78,6 +79,15 @@ struct State {
     forgotten: Lsn,
 }
 
+/// A group that is being written.
+struct Writing {
+    /// Its last position.
+    lsn: Lsn,
+    turns: Arc<Vec<Executed>>,
+    /// When the first of its turns was appended.
+    since_us: u64,
+}
+
 /// A write of a committed turn.
 struct Written {
     lsn: Lsn,
@@ -86,9 +96,20 @@ struct Written {
 }
 
 impl State {
+    /// The turns that are not on disk, in the order of the log.
+    fn unwritten(&self) -> impl Iterator<Item = &Executed> {
+        let writing = self.writing.iter().flat_map(|group| group.turns.iter());
+        writing.chain(&self.waiting)
+    }
+
+    fn unwritten_count(&self) -> usize {
+        let writing = self.writing.iter().map(|group| group.turns.len());
+        writing.sum::<usize>() + self.waiting.len()
+    }
+
     /// Assert that positions are consecutive.
     fn assert_order(&self) {
-        let unwritten = (self.writing.len() + self.waiting.len()) as u64;
+        let unwritten = self.unwritten_count() as u64;
         assert!(
             self.last.0 == self.committed.0 + unwritten,
             "the log's last position is {}, with {unwritten} turns behind {}, which is on disk",
@@ -116,8 +137,7 @@ impl State {
         for written in &self.remembered {
             look(written.lsn, written.collection, &written.id);
         }
-        let unwritten = self.writing.iter().chain(&self.waiting);
-        for (lsn, turn) in (self.committed.0 + 1..).zip(unwritten) {
+        for (lsn, turn) in (self.committed.0 + 1..).zip(self.unwritten()) {
             if lsn > oldest.0 {
                 for write in &turn.writes {
                     look(Lsn(lsn), write.collection, &write.id);
@@ -139,7 +159,9 @@ impl State {
             last.0,
             self.committed.0
         );
-        let writing = self.writing.clone();
+        let Some(writing) = self.writing.front().map(|group| group.turns.clone()) else {
+            return;
+        };
         for (lsn, turn) in (self.committed.0 + 1..).map(Lsn).zip(writing.iter()) {
             if lsn <= *oldest {
                 continue;
@@ -322,10 +344,10 @@ impl Log {
     /// How long the oldest uncommitted turn has waited.
     pub fn oldest_waits(&self, now_us: u64) -> Option<Duration> {
         let state = self.state.lock();
-        let since_us = match (state.writing.is_empty(), state.waiting.is_empty()) {
-            (false, _) => state.writing_since_us,
-            (true, false) => state.since_us,
-            (true, true) => return None,
+        let since_us = match (state.writing.front(), state.waiting.is_empty()) {
+            (Some(group), _) => group.since_us,
+            (None, false) => state.since_us,
+            (None, true) => return None,
         };
         Some(Duration::from_micros(now_us.saturating_sub(since_us)))
     }
@@ -341,8 +363,7 @@ impl Log {
 
     /// How many turns are uncommitted, those being written included.
     pub fn uncommitted(&self) -> usize {
-        let state = self.state.lock();
-        state.waiting.len() + state.writing.len()
+        self.state.lock().unwritten_count()
     }
 
     /// The position of the last executed turn.
@@ -360,19 +381,18 @@ impl Log {
         if state.waiting.is_empty() {
             return None;
         }
-        assert!(
-            state.writing.is_empty(),
-            "a group of {} turns is to be written while one of {} is being written",
-            state.waiting.len(),
-            state.writing.len()
-        );
-        state.writing = Arc::new(std::mem::take(&mut state.waiting));
+        let turns = Arc::new(std::mem::take(&mut state.waiting));
+        let group = Writing {
+            lsn: state.last,
+            turns: turns.clone(),
+            since_us: state.since_us,
+        };
+        state.writing.push_back(group);
         state.has_output = false;
-        state.writing_since_us = state.since_us;
         state.assert_order();
         Some(Batch {
             lsn: state.last,
-            turns: state.writing.clone(),
+            turns,
             answers: std::mem::take(&mut state.answers),
         })
     }
@@ -397,13 +417,13 @@ impl Log {
         }
     }
 
-    /// Note that the batch is on disk.
+    /// Note that the oldest batch that is being written is on disk.
     pub fn written(&self, lsn: Lsn) {
         let mut state = self.state.lock();
-        let last = state.committed.0 + state.writing.len() as u64;
+        let last = state.writing.front().map(|group| group.lsn);
         assert!(
-            lsn.0 == last,
-            "a group through position {} is on disk, and it was to go through {last}",
+            last == Some(lsn),
+            "a group through position {} is on disk, and it was to go through {last:?}",
             lsn.0
         );
         assert!(
@@ -414,7 +434,7 @@ impl Log {
         );
         state.remember();
         state.committed = lsn;
-        state.writing = Arc::default();
+        state.writing.pop_front();
         drop(state);
         self.durable.notify_all();
     }
@@ -463,9 +483,7 @@ impl Log {
     ) -> (Lsn, HashMap<Name, DocumentWrite>) {
         let state = self.state.lock();
         let newest = state
-            .writing
-            .iter()
-            .chain(&state.waiting)
+            .unwritten()
             .flat_map(|turn| &turn.writes)
             .filter(|write| pick(write))
             .map(|write| (write.id.clone(), write.clone()))
@@ -579,6 +597,7 @@ pub(crate) fn group(batch: &Batch) -> Group {
         group.outbound_added.extend(turn.outbound.iter().cloned());
         group.receipts.extend(turn.receipts.iter().cloned());
         group.audit.extend(turn.audit.iter().cloned());
+        group.publications.extend(turn.publications.iter().cloned());
         group.history.extend(turn.history.iter().cloned());
         for letter in &turn.dead_letters {
             let (id, handled) = (letter.delivery.id, turn.handled.as_ref());

@@ -20,12 +20,14 @@ use crate::ids::{Name, TurnId};
 use crate::limits::Limits;
 use crate::lock_set::release_all;
 use crate::network::{Network, OutboundRequest};
+use crate::observing::CommitObserver;
 use crate::operate::Counters;
 use crate::origin::Origin;
 use crate::outbound_queues::OutboundQueues;
 use crate::pending::Pending;
 use crate::personal_data::PersonalData;
 use crate::poison::PoisonCandidates;
+use crate::publications::Publications;
 use crate::queue::{Bounds, Job, Offer, Offered, Queue};
 use crate::receipts::{ReceiptLog, ReceiptObserver};
 use crate::reminders::Reminders;
@@ -60,6 +62,8 @@ pub struct Environment {
     pub personal_data: Option<Arc<dyn PersonalData>>,
     /// What writes entries of the audit log about receipts, if they are to be there.
     pub receipt_log: Option<Arc<dyn ReceiptLog>>,
+    /// What says which events the store keeps for the outside, if it keeps any.
+    pub publications: Option<Arc<dyn Publications>>,
 }
 
 /// The result of a handler's run.
@@ -113,6 +117,7 @@ pub(crate) struct Shared {
     pub failed: OnceLock<StoreError>,
     /// Who looks at receipts when they are on disk.
     pub observer: OnceLock<Arc<dyn ReceiptObserver>>,
+    pub commit_observer: OnceLock<Arc<dyn CommitObserver>>,
     /// Called when a thread has panicked. Without it the process ends.
     pub on_fatal: OnceLock<OnFatal>,
     pub handler: Arc<dyn Handler>,
@@ -215,6 +220,7 @@ impl Engine {
             poison_candidates: Mutex::default(),
             failed: OnceLock::new(),
             observer: OnceLock::new(),
+            commit_observer: OnceLock::new(),
             on_fatal: OnceLock::new(),
             handler,
         });

@@ -208,6 +208,7 @@ impl Engine {
         job.lock_set.clear();
         let probe = Turn::new(shared.clone(), job.turn, job.stimulus.trace());
         let mut staged = staged.unwrap_or_default();
+        staged.forget_messages_out();
         if let Stimulus::Delivery(delivery) = &job.stimulus
             && staged.subjects.is_empty()
         {

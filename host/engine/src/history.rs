@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::{Name, TurnId};
+use crate::messages::Message;
 use crate::time::Timestamp;
 
 /// What started a turn.
@@ -96,6 +97,8 @@ pub enum Step {
         /// The ciphertext; empty if it was taken away.
         content: Ciphertext,
     },
+    /// A message of the turn, where the operator has the history keep messages ([`crate::messages`]).
+    Message(Box<Message>),
 }
 
 /// Encrypted bytes. In JSON they are base64.

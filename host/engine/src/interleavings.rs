@@ -326,6 +326,7 @@ fn tried(first: &[Program], at_once: &[Program], workers: usize) {
         spans: None,
         personal_data: None,
         receipt_log: None,
+        publications: None,
     };
     let limits = Limits {
         lock_looks_max: 0,

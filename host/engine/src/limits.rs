@@ -59,6 +59,8 @@ pub struct Limits {
     /// The highest redelivery count (starts of the host while the delivery was pending) with which a
     /// delivery is not a poison candidate.
     pub redeliveries_max: u32,
+    /// Bytes that the history keeps of each message: of its line, its headers and its body. 0 keeps no messages.
+    pub message_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -86,6 +88,7 @@ impl Default for Limits {
             hops_max: 1_000,
             answer_bytes_max: 64 << 20,
             redeliveries_max: 5,
+            message_bytes_max: 0,
         }
     }
 }
@@ -111,6 +114,10 @@ pub const SUBJECTS_PER_TURN_MAX: usize = 8;
 pub const PEOPLE_PER_TURN_MAX: usize = 2_048;
 /// Steps of one turn's history: calls, verdicts, events and so on.
 pub const STEPS_PER_TURN_MAX: usize = 4_096;
+/// Messages of one turn that the history keeps.
+pub const MESSAGES_PER_TURN_MAX: usize = 64;
+/// Bytes of one turn's messages that the history keeps.
+pub const MESSAGE_BYTES_PER_TURN_MAX: usize = 1 << 20;
 /// Receipts that one turn may leave.
 pub const RECEIPTS_PER_TURN_MAX: usize = 256;
 /// Entries of the audit log that one turn may write.

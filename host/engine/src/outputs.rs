@@ -13,21 +13,39 @@ use crate::network::{OutboundRequest, Report};
 use crate::origin::Origin;
 use crate::outbound_queues::destination;
 use crate::stimulus::{Cause, Delivery, Failure, Payload, Reply, Trace, Waiter};
-use crate::store::{Group, StoreError};
+use crate::store::{Group, StoreError, Submitted};
+
+/// A group that the store was given and that may not be durable yet.
+pub(crate) struct SubmittedGroup {
+    batch: Batch,
+    group: Group,
+    submitted: Box<dyn Submitted>,
+    started_us: u64,
+}
 
 impl Engine {
     /// Write all executed turns that wait as one group, then release their answers and outbound requests.
     /// Returns how many turns the group had.
     ///
     /// After an error the engine accepts nothing more. Turns that were executed and not written are lost;
-    /// no answer was given for them. The failed group may be on disk or not; turns behind it are not.
+    /// no answer was given for them. The failed group may be on disk or not, and so may groups that were sent ahead
+    /// behind it; turns behind those are not.
     pub fn commit(&self) -> Result<usize, StoreError> {
+        match self.begin_commit()? {
+            Some(group) => self.end_commit(group),
+            None => Ok(0),
+        }
+    }
+
+    /// Give all executed turns that wait to the store, as one group. None if no turn waits. Errors are those of
+    /// `commit`.
+    pub(crate) fn begin_commit(&self) -> Result<Option<SubmittedGroup>, StoreError> {
         let shared = &self.shared;
         if let Some(error) = shared.failed.get() {
             return Err(error.clone());
         }
         let Some(batch) = shared.log.take() else {
-            return Ok(0);
+            return Ok(None);
         };
         let started_us = shared.environment.clock.monotonic_us();
         let mut group = group(&batch);
@@ -55,16 +73,31 @@ impl Engine {
             group.next_id
         );
         group.collections = shared.collections.unstored();
-        if let Err(error) = shared.environment.store.write(&group) {
-            tracing::error!(%error, "a group could not be written; the host stops");
-            let _ = shared.failed.set(error.clone());
-            for (waiter, _) in batch.answers {
-                waiter(Err(Failure::Store(error.to_string())));
-            }
-            for behind in shared.log.give_up() {
-                behind.tell();
-            }
-            return Err(error);
+        match shared.environment.store.submit(&group) {
+            Ok(submitted) => Ok(Some(SubmittedGroup {
+                batch,
+                group,
+                submitted,
+                started_us,
+            })),
+            Err(error) => Err(self.not_written(batch, error)),
+        }
+    }
+
+    /// Wait until a group is durable, then release its outputs. Groups are finished in their order.
+    pub(crate) fn end_commit(&self, group: SubmittedGroup) -> Result<usize, StoreError> {
+        let SubmittedGroup {
+            batch,
+            group,
+            submitted,
+            started_us,
+        } = group;
+        let shared = &self.shared;
+        // Behind a group that has failed nothing leaves, whatever became of this one.
+        let written = submitted.wait();
+        let failed = shared.failed.get().cloned().map_or(Ok(()), Err);
+        if let Err(error) = failed.and(written) {
+            return Err(self.not_written(batch, error));
         }
         shared.collections.stored(&group.collections);
         shared.log.written(batch.lsn);
@@ -83,8 +116,26 @@ impl Engine {
         {
             observer.committed(&group.receipts);
         }
+        if let Some(observer) = shared.commit_observer.get() {
+            observer.committed(&group);
+        }
         shared.documents.trim(batch.lsn);
         Ok(group.turns)
+    }
+
+    /// Note that a group could not be written: the engine has failed. Tells all who wait.
+    fn not_written(&self, batch: Batch, error: StoreError) -> StoreError {
+        let shared = &self.shared;
+        if shared.failed.set(error.clone()).is_ok() {
+            tracing::error!(%error, "a group could not be written; the host stops");
+        }
+        for (waiter, _) in batch.answers {
+            waiter(Err(Failure::Store(error.to_string())));
+        }
+        for behind in shared.log.give_up() {
+            behind.tell();
+        }
+        error
     }
 
     /// Send the outbound requests of turns that are on disk. Those that must follow an answer wait for it.

@@ -10,6 +10,7 @@ use crate::engine::Shared;
 use crate::history::Record;
 use crate::ids::Name;
 use crate::limits;
+use crate::publications::Publication;
 use crate::store::{AuditEntry, Receipt};
 use crate::turn::Staged;
 
@@ -23,6 +24,8 @@ pub struct Left<'a> {
     pub receipts: &'a mut Vec<Receipt>,
     /// Its entries of the audit log.
     pub audit: &'a mut Vec<AuditEntry>,
+    /// What it has published for the outside. Their subjects are those of the record.
+    pub publications: &'a mut Vec<Publication>,
 }
 
 /// The keys of people.
@@ -36,6 +39,7 @@ pub trait PersonalData: Send + Sync + 'static {
 impl Shared {
     /// A turn's record as it goes to the log. What names people is encrypted in it, and in the turn's receipts and entries.
     pub(crate) fn sealed(&self, mut record: Record, staged: &mut Staged) -> Arc<Record> {
+        self.with_subjects(&mut staged.publications, &record);
         if let Some(personal_data) = &self.environment.personal_data {
             let people = std::mem::take(&mut staged.people);
             for person in &people {
@@ -49,6 +53,7 @@ impl Shared {
                 people,
                 receipts: &mut staged.receipts,
                 audit: &mut staged.audit,
+                publications: &mut staged.publications,
             });
         }
         Arc::new(record)

@@ -215,6 +215,7 @@ impl Engine {
             receipts: staged.receipts,
             receipt_hashes: staged.receipt_hashes,
             audit: staged.audit,
+            publications: staged.publications,
             ..Executed::default()
         };
         for write in &executed.writes {
@@ -313,6 +314,7 @@ impl Engine {
         ended: Ended,
     ) -> Record {
         let mut steps = std::mem::take(&mut staged.steps);
+        steps.extend(staged.message_steps());
         for touch in turn.touched.values().filter(|touch| touch.write.is_some()) {
             let key = &touch.cell.key;
             if let Some((component, name)) = self.shared.collections.name(key.collection) {

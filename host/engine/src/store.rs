@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::history::Record;
 use crate::ids::{CollectionId, Lsn, Name};
 use crate::network::OutboundRequest;
+use crate::publications::Publication;
 use crate::stimulus::{Delivery, Trace};
 use crate::time::Timestamp;
 
@@ -143,6 +144,8 @@ pub struct Group {
     pub receipts: Vec<Receipt>,
     /// Entries of the audit log, in the order of their turns.
     pub audit: Vec<AuditEntry>,
+    /// Events for the outside, in the order of their turns.
+    pub publications: Vec<Publication>,
     /// What happened, for the history.
     pub history: Vec<Arc<Record>>,
     /// How many turns the group has.
@@ -220,6 +223,21 @@ fn next_char(c: char) -> Option<char> {
     char::from_u32(next)
 }
 
+/// A group that a store was given.
+pub trait Submitted: Send {
+    /// Wait until the group is durable.
+    fn wait(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// A group that was durable when `submit` returned.
+struct Durable;
+
+impl Submitted for Durable {
+    fn wait(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
 /// Where turns become durable.
 pub trait Store: Send + Sync + 'static {
     /// Read back what must continue after a restart, and fence off any earlier writer.
@@ -247,6 +265,16 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<StoredDocument>, StoreError>;
     /// Make the group durable, all of it or nothing.
     fn write(&self, group: &Group) -> Result<(), StoreError>;
+    /// Begin to write the group. The call may return before it is durable; what it returns waits for that.
+    fn submit(&self, group: &Group) -> Result<Box<dyn Submitted>, StoreError> {
+        self.write(group)?;
+        Ok(Box::new(Durable))
+    }
+    /// How many groups may be submitted while the one before them is not durable. They become durable in their order,
+    /// and none without the one before it. One thread submits.
+    fn groups_ahead(&self) -> usize {
+        0
+    }
     /// Those of these deliveries that are still pending, in the order of their ids.
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError>;
     /// Those of these outbound requests that have no report yet, in the order of their ids.

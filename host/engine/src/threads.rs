@@ -2,12 +2,14 @@
 //! slow turns. A panic on one of them ends the engine, except a panic inside a handler ([`crate::fatal`]).
 
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::engine::Engine;
+use crate::outputs::SubmittedGroup;
 
 /// The longest time between two looks of the timer, in milliseconds. A new reminder that is due before the
 /// timer wakes is late by at most this.
@@ -66,7 +68,23 @@ impl Threads {
             })?;
             threads.workers.push(worker);
         }
-        threads.committer = Some(spawn(engine, "commit", commit)?);
+        let ahead = engine.shared.environment.store.groups_ahead();
+        threads.committer = Some(match ahead.checked_sub(1) {
+            None => spawn(engine, "commit", commit)?,
+            Some(waiting) => {
+                let (submitted, groups) = sync_channel(waiting);
+                let finisher = spawn(engine, "commit-end", move |engine| {
+                    // After a failure, the waiters of the groups behind are told.
+                    groups
+                        .iter()
+                        .for_each(|group| drop(engine.end_commit(group)));
+                })?;
+                threads.others.push(finisher);
+                spawn(engine, "commit", move |engine| {
+                    commit_ahead(engine, &submitted);
+                })?
+            }
+        });
         let until = stopping.clone();
         let timer = spawn(engine, "timer", move |engine| {
             until.repeat(TIMER_PERIOD_MS, || engine.fire_due());
@@ -141,18 +159,36 @@ impl Stopping {
     }
 }
 
+/// Write groups, each when the one before it is durable.
 fn commit(engine: &Engine) {
-    let shared = &engine.shared;
-    let clock = &shared.environment.clock;
-    while shared.log.wait(
-        shared.limits.commit_linger_us,
-        || clock.monotonic_us(),
-        || shared.queue.active() == 0,
-    ) {
+    while wait_for_turns(engine) {
         if engine.commit().is_err() {
             return;
         }
     }
+}
+
+/// Give groups to the store while it makes those before them durable. Another thread finishes them.
+fn commit_ahead(engine: &Engine, submitted: &SyncSender<SubmittedGroup>) {
+    while wait_for_turns(engine) {
+        let Ok(group) = engine.begin_commit() else {
+            return;
+        };
+        if group.is_some_and(|group| submitted.send(group).is_err()) {
+            return;
+        }
+    }
+}
+
+/// Wait until there is a group to write. False when there will be none.
+fn wait_for_turns(engine: &Engine) -> bool {
+    let shared = &engine.shared;
+    let clock = &shared.environment.clock;
+    shared.log.wait(
+        shared.limits.commit_linger_us,
+        || clock.monotonic_us(),
+        || shared.queue.active() == 0,
+    )
 }
 
 #[allow(

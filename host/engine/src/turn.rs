@@ -11,10 +11,12 @@ use crate::engine::Shared;
 use crate::history::Step;
 use crate::ids::{DocumentKey, Name, TurnId};
 use crate::limits;
+use crate::messages::{Given, Message, Part};
 use crate::network::{DeliveryPolicy, OutboundRequest, OwnSignature};
 use crate::origin::Origin;
 use crate::outside::Calls;
 use crate::pending::Earlier;
+use crate::publications::Publication;
 use crate::receipts::ReceiptHash;
 use crate::reminders::ReminderChange;
 use crate::scan::{Page, Scans, check_limit};
@@ -72,7 +74,10 @@ pub(crate) struct Staged {
     pub receipts: Vec<Receipt>,
     pub receipt_hashes: Vec<ReceiptHash>,
     pub audit: Vec<AuditEntry>,
+    pub publications: Vec<Publication>,
     pub steps: Vec<Step>,
+    /// The messages that the history keeps.
+    pub messages: Vec<Message>,
     pub subjects: Vec<Name>,
     /// The people whom it names, subjects or not.
     pub people: Vec<Name>,
@@ -380,6 +385,8 @@ impl Turn {
         check_id(id)?;
         self.reminder_fits()?;
         self.budget.charge_staged([id, payload.as_str()])?;
+        // The latest instant that stores keep; some say "never" by a later one.
+        let due = due.min(Timestamp(i64::MAX.unsigned_abs()));
         let reminder = StoredReminder {
             component: component.clone(),
             id: id.into(),
@@ -462,6 +469,15 @@ impl Turn {
             id,
             request: format!("{} {}", send.method, send.url),
         })?;
+        if self.keeps_messages() {
+            self.keep_message(Given {
+                part: Part::Sent,
+                request: Some(id),
+                line: format!("{} {}", send.method, send.url),
+                headers: &send.headers,
+                body: send.body.as_deref(),
+            });
+        }
         let request = OutboundRequest {
             id,
             component: component.clone(),
@@ -510,6 +526,11 @@ impl Turn {
         };
         self.staged.deliveries.push(Arc::new(delivery));
         Ok(())
+    }
+
+    /// Charge an event that is kept for the outside.
+    pub(crate) fn charge_publication(&mut self, event: &str, data: &str) -> Result<(), Interrupt> {
+        self.budget.charge_staged([event, data])
     }
 
     /// Whether the audit log has the receipts that have a hash.
@@ -575,6 +596,7 @@ impl Turn {
             || !staged.reminders.is_empty()
             || !staged.receipts.is_empty()
             || !staged.audit.is_empty()
+            || !staged.publications.is_empty()
     }
 
     fn touch(&mut self, key: DocumentKey, hold: bool) -> Result<&mut AccessedDocument, Interrupt> {

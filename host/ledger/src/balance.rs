@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use rialto_store_sqlite::Order;
 use serde::Serialize;
 
 use crate::documents::{Account, AccountType, Book};
-use crate::{Ledger, LedgerError, decimal};
+use crate::source::ACCOUNTS;
+use crate::{Ledger, LedgerError, decimal, read};
 
 /// A trial balance.
 #[derive(Debug, Serialize)]
@@ -70,34 +72,42 @@ impl Ledger {
     /// # Errors
     /// When an account cannot be read.
     pub fn balance(&mut self, by_participant: bool) -> Result<TrialBalance, LedgerError> {
-        let accounts = self.accounts()?;
+        let mut books = Books::new();
+        let wanted = [self.collections.accounts];
+        self.snapshot.visit(&wanted, Order::ById, &mut |_, found| {
+            add(&mut books, &read(ACCOUNTS, &found)?, by_participant);
+            Ok::<_, LedgerError>(())
+        })?;
         Ok(TrialBalance {
             lsn: self.lsn(),
-            books: books(&accounts, by_participant),
+            books: shown(books),
         })
     }
 }
 
-fn books(accounts: &[Account], by_participant: bool) -> Vec<BookBalance> {
-    type Rows<'a> = BTreeMap<(Option<&'a str>, AccountType), Sums>;
-    let mut all: BTreeMap<(&str, Book), Rows<'_>> = BTreeMap::new();
-    for account in accounts {
-        let book = all
-            .entry((&account.currency, account.account_type.book()))
-            .or_default();
-        let owner = by_participant.then_some(account.participant.as_str());
-        let sums = book.entry((owner, account.account_type)).or_default();
-        sums.scale = account.scale;
-        sums.accounts += 1;
-        sums.debits += account.debit_balance.0;
-        sums.credits += account.credit_balance.0;
-    }
-    let book = |((currency, book), rows): ((&str, Book), Rows<'_>)| {
+/// The sums of accounts, by owner and type.
+type Rows = BTreeMap<(Option<String>, AccountType), Sums>;
+/// The same by currency and book. It is much smaller than the accounts, which may be many.
+type Books = BTreeMap<(String, Book), Rows>;
+
+fn add(books: &mut Books, account: &Account, by_participant: bool) {
+    let book = (account.currency.clone(), account.account_type.book());
+    let owner = by_participant.then(|| account.participant.clone());
+    let rows = books.entry(book).or_default();
+    let sums = rows.entry((owner, account.account_type)).or_default();
+    sums.scale = account.scale;
+    sums.accounts += 1;
+    sums.debits += account.debit_balance.0;
+    sums.credits += account.credit_balance.0;
+}
+
+fn shown(books: Books) -> Vec<BookBalance> {
+    let book = |((currency, book), rows): ((String, Book), Rows)| {
         let scale = rows.values().next().map_or(0, |sums| sums.scale);
         let sum = |of: fn(&Sums) -> i128| rows.values().map(of).sum::<i128>();
         let (debits, credits) = (sum(|sums| sums.debits), sum(|sums| sums.credits));
         BookBalance {
-            currency: currency.to_owned(),
+            currency,
             book,
             debits: decimal(debits, scale),
             credits: decimal(credits, scale),
@@ -108,12 +118,12 @@ fn books(accounts: &[Account], by_participant: bool) -> Vec<BookBalance> {
                 .collect(),
         }
     };
-    all.into_iter().map(book).collect()
+    books.into_iter().map(book).collect()
 }
 
-fn row((owner, account_type): (Option<&str>, AccountType), sums: &Sums) -> Row {
+fn row((owner, account_type): (Option<String>, AccountType), sums: &Sums) -> Row {
     Row {
-        participant: owner.map(str::to_owned),
+        participant: owner,
         account_type,
         accounts: sums.accounts,
         debits: decimal(sums.debits, sums.scale),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::documents::{Account, Archived, Entry, PAGE, Page, page_id};
+use crate::pages::entries_of_page;
 use crate::source::{ENTRIES, KEEPER, PAGES};
 use crate::{Ledger, LedgerError, decimal, read};
 
@@ -192,24 +193,8 @@ impl Ledger {
         wanted: EntryFilter,
         followed: &mut Followed,
     ) -> Result<bool, LedgerError> {
-        let (mut debits, mut credits) = (page.debit_before.0, page.credit_before.0);
-        let mut is_known = true;
-        for id in page.ids() {
-            let missing = || LedgerError::Missing(ENTRIES, id.to_owned());
-            let entries = self.collections.entries.ok_or_else(missing)?;
-            let entry = match self.document::<Entry>(entries, ENTRIES, id)? {
-                Some(entry) => entry,
-                None if account.archived.is_some() => {
-                    is_known = false;
-                    continue;
-                }
-                None => return Err(missing()),
-            };
-            if entry.debit_account == account.id {
-                debits += entry.amount.0;
-            } else {
-                credits += entry.amount.0;
-            }
+        let entries = entries_of_page(self, account, page)?;
+        for entry in entries.into_iter().flatten() {
             if !(wanted.from..wanted.to).contains(&entry.posted_at) {
                 continue;
             }
@@ -217,13 +202,7 @@ impl Ledger {
                 followed.more = true;
                 return Ok(false);
             }
-            let after = |units| is_known.then(|| decimal(units, account.scale));
-            followed.entries.push(ShownEntry {
-                debits_after: after(debits),
-                credits_after: after(credits),
-                balance_after: after(credits - debits),
-                ..ShownEntry::of(&entry)
-            });
+            followed.entries.push(entry);
         }
         Ok(true)
     }

@@ -8,7 +8,7 @@
 use std::io::Write;
 
 use rialto_engine::CollectionId;
-use rialto_store_sqlite::Order;
+use rialto_store::Order;
 use serde_json::{Map, Value};
 
 use crate::documents::{Account, Entry, Reservation};

@@ -1,7 +1,8 @@
 //! Reads a scheme's ledger from its store: trial balances, accounts, entries, invariants, exports.
 //!
 //! It shares no code with the component that writes the ledger, so it is a second opinion. It reads one commit
-//! ([`Snapshot`]) and writes nothing, so it may run beside a host. The serving host does not depend on it.
+//! ([`DocumentSnapshot`]) and writes nothing, so it may run beside a host. What moves money in the serving host does not depend on it:
+//! operators read and check by it.
 //!
 //! Old transfers may be in archives. The sum of an account's archived entries is its opening balance ([`Archived`]). A
 //! check adds up the archives, if they exist.
@@ -14,6 +15,7 @@ pub mod check;
 mod documents;
 pub mod entries;
 pub mod export;
+pub mod pages;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -22,13 +24,14 @@ use std::path::Path;
 
 use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
+use rialto_store::{DocumentSnapshot, Order};
 use rialto_store_sqlite::retention::RetentionError;
-use rialto_store_sqlite::{Order, Snapshot, SnapshotError};
+use rialto_store_sqlite::{Snapshot, SnapshotError};
 use serde::de::DeserializeOwned;
 
 pub use amounts::{Units, decimal};
 pub use documents::{Account, AccountType, Archived, Book, Entry, Reservation};
-pub use source::Collections;
+pub use source::{Collections, KEEPER};
 
 /// Why the ledger cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +39,9 @@ pub enum LedgerError {
     /// There is no readable store.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// There is no readable database.
+    #[error("the database cannot be read")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store failed.
     #[error("the store cannot be read")]
     Store(#[from] StoreError),
@@ -73,6 +79,9 @@ pub enum LedgerError {
     /// No account is in the currency.
     #[error("no account is in {0:?}; {1}")]
     NoCurrency(String, String),
+    /// It was told to stop.
+    #[error("the check was stopped before its end")]
+    Stopped,
     /// The output could not be written.
     #[error("writing")]
     Output(#[from] std::io::Error),
@@ -80,7 +89,7 @@ pub enum LedgerError {
 
 /// The ledger at one commit.
 pub struct Ledger {
-    snapshot: Snapshot,
+    snapshot: Box<dyn DocumentSnapshot>,
     collections: Collections,
 }
 
@@ -90,8 +99,15 @@ impl Ledger {
     /// # Errors
     /// When there is no store, or none with a ledger.
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
-        let snapshot = Snapshot::open(folder)?;
-        let collections = Collections::of(&snapshot)?;
+        Self::of(Box::new(Snapshot::open(folder)?))
+    }
+
+    /// The ledger in a snapshot.
+    ///
+    /// # Errors
+    /// When it has no ledger.
+    pub fn of(snapshot: Box<dyn DocumentSnapshot>) -> Result<Self, LedgerError> {
+        let collections = Collections::of(&*snapshot)?;
         Ok(Self {
             snapshot,
             collections,

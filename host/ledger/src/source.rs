@@ -1,12 +1,12 @@
 //! The components and collections of the contexts that keep the ledger's documents.
 
 use rialto_engine::CollectionId;
-use rialto_store_sqlite::Snapshot;
+use rialto_store::DocumentSnapshot;
 
 use crate::LedgerError;
 
 /// The component that keeps accounts.
-pub(crate) const KEEPER: &str = "accounts-and-balances";
+pub const KEEPER: &str = "accounts-and-balances";
 /// The component that keeps participants, and the history of their changes.
 const REGISTRAR: &str = "participant-lifecycle-management";
 
@@ -34,7 +34,7 @@ pub struct Collections {
 }
 
 impl Collections {
-    pub(crate) fn of(snapshot: &Snapshot) -> Result<Self, LedgerError> {
+    pub(crate) fn of(snapshot: &dyn DocumentSnapshot) -> Result<Self, LedgerError> {
         let missing = LedgerError::NoLedger {
             component: KEEPER,
             collection: ACCOUNTS,

@@ -2,6 +2,7 @@
 
 mod admission;
 mod changes;
+mod events;
 mod keys;
 mod operator;
 mod releases;

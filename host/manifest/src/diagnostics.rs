@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 
+use crate::passwords::without_passwords;
 use crate::source::Source;
 
 /// The kind of a problem. The codes are stable, for programs and documentation.
@@ -185,7 +186,7 @@ impl Diagnostics {
                 let _ = writeln!(text, "    help: {}", problem.help);
             }
         }
-        text
+        without_passwords(&text)
     }
 
     /// Problems that somebody else found, in the order of the documents.
@@ -228,7 +229,7 @@ impl Diagnostics {
             }
             text.push('\n');
         }
-        text
+        without_passwords(&text)
     }
 
     /// As [`Self::render`], with colours only where a terminal shows them and nobody asked for none.

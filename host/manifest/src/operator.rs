@@ -12,6 +12,8 @@ use crate::certificates::Certificates;
 use crate::check;
 use crate::diagnostics::Diagnostics;
 use crate::document::Document;
+use crate::events::Events;
+use crate::history::History;
 use crate::keys::KeyProviders;
 use crate::passkeys::Passkeys;
 use crate::personal_data::PersonalData;
@@ -22,8 +24,8 @@ use crate::signatures::Signatures;
 use crate::source::Source;
 use crate::tls::{OutboundTls, Tls};
 use crate::values::{
-    BaseUrl, Duration, FilePath, InterfacePattern, IpRange, ListenAddress, Name, OriginPattern,
-    Period, Size,
+    BaseUrl, DatabaseUrl, Duration, FilePath, InterfacePattern, IpRange, ListenAddress, Name,
+    OriginPattern, Period, Size,
 };
 
 /// The operator's document.
@@ -132,6 +134,9 @@ pub struct OperatorFile {
     /// Records that name people are encrypted with keys of these people. Without this table they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personal_data: Option<PersonalData>,
+    /// What the history of turns keeps.
+    #[serde(default)]
+    pub history: History,
     /// How the host runs turns.
     #[serde(default)]
     pub engine: Engine,
@@ -141,9 +146,15 @@ pub struct OperatorFile {
     /// What the host writes to its log.
     #[serde(default)]
     pub log: Log,
+    /// Events for programs outside. Without this table none leaves the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
     /// The export of traces. Without this table there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
+    /// Where the operators' console has figures from that are older than two hours. Without this table it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<Console>,
 }
 
 /// An address that the host listens on.
@@ -251,9 +262,16 @@ pub const NOBODY: &str = "automatic";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Store {
-    /// The folder of the database and of compiled components, absolute or relative to this document.
+    /// The folder of the database and of compiled components, absolute or relative to this document. With `url` it has only what belongs to this host: compiled components, tokens and addresses.
     #[schemars(with = "FilePath")]
     pub path: FilePath,
+    /// The PostgreSQL database that keeps the scheme instead of the folder's SQLite database. Several hosts may name the same one: one of them serves, the others are standbys. A password is not part of it.
+    #[schemars(with = "DatabaseUrl")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<DatabaseUrl>,
+    /// Whether the host refuses a database without a synchronous standby, which keeps everything that was acknowledged when the primary is lost. Only with `url`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub synchronous_standby: bool,
     /// The folder of archives, absolute or relative to this document. By default `archives` in the store's folder.
     #[schemars(with = "FilePath")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -269,6 +287,8 @@ impl Default for Store {
     fn default() -> Self {
         Self {
             path: "state".parse().expect("`state` is a path: it is not empty"),
+            url: None,
+            synchronous_standby: false,
             archives: None,
             keep: Keep::default(),
             free_min: Size::from_mib(1_024),
@@ -702,4 +722,15 @@ const fn all() -> f64 {
 
 fn rialto() -> String {
     "rialto".to_owned()
+}
+
+/// What the operators' console is told beside what the host itself knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Console {
+    /// The base URL of a Prometheus that reads this host's metrics. `/api/v1/query_range` is appended. Only `http` is possible, and nobody else can have the host ask there.
+    pub prometheus: BaseUrl,
+    /// The label `job` of this host's metrics there. Without it, the metrics of all hosts there are added up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Name>,
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use crate::diagnostics::{Code, Diagnostics, Problem};
 use crate::source::Source;
 use crate::tree::{Member, Node, Value};
-use crate::values::{Format, Name};
+use crate::values::Format;
 
 /// The result of a comparison.
 #[derive(Clone, Debug, Default)]
@@ -119,11 +119,12 @@ impl<'a> Walk<'a> {
         let keys = shape["properties"].as_object();
         let named = shape["patternProperties"]
             .as_object()
-            .and_then(|patterns| patterns.values().next());
+            .and_then(|patterns| patterns.iter().next());
         for member in members {
             let inner = join(path, &member.key);
             let known = keys.and_then(|keys| keys.get(&member.key));
-            if let Some(schema) = known.or_else(|| named.filter(|_| self.is_name(member))) {
+            let mut of_key = || named.filter(|(pattern, _)| self.is_key(member, pattern));
+            if let Some(schema) = known.or_else(|| of_key().map(|(_, schema)| schema)) {
                 let value = self.node(&member.node, schema, &inner);
                 json.insert(member.key.clone(), value);
             } else if named.is_some() {
@@ -167,11 +168,13 @@ impl<'a> Walk<'a> {
         self.shaped.spans.insert(path, node.span.clone());
     }
 
-    fn is_name(&mut self, member: &Member) -> bool {
-        let Err(reason) = member.key.parse::<Name>() else {
+    /// Whether a key is a text of the kind with this pattern.
+    fn is_key(&mut self, member: &Member, pattern: &str) -> bool {
+        let kind = Format::with_pattern(pattern);
+        let Err(reason) = (kind.check)(&member.key) else {
             return true;
         };
-        let message = format!("`{}` is not a name", member.key);
+        let message = format!("`{}` is not {}", member.key, kind.what);
         let help = sentence(&reason.0);
         self.problem(&member.key_span, Code::BadValue, message, &help);
         false

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 mod address;
 mod amount;
+mod database;
 mod digest;
 mod duration;
 mod ids;
@@ -23,6 +24,7 @@ mod size;
 
 pub use address::ListenAddress;
 pub use amount::{Amount, OverPrecise};
+pub use database::DatabaseUrl;
 pub use digest::Digest;
 pub use duration::Duration;
 pub use ids::{CurrencyCode, ErrorCode, FspId};
@@ -92,6 +94,16 @@ impl Format {
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
+
+    /// The format whose texts this pattern describes, as the schema of a table says it of the keys; that of names for an
+    /// unknown pattern.
+    pub fn with_pattern(pattern: &str) -> &'static Self {
+        const NAMES: &Format = &Format::of::<Name>();
+        let mut formats = FORMATS.iter();
+        formats
+            .find(|format| format.pattern == pattern)
+            .unwrap_or(NAMES)
+    }
 }
 
 /// Every kind of text value.
@@ -100,6 +112,7 @@ pub static FORMATS: &[Format] = &[
     Format::of::<BaseUrl>(),
     Format::of::<ComponentPath>(),
     Format::of::<CurrencyCode>(),
+    Format::of::<DatabaseUrl>(),
     Format::of::<Digest>(),
     Format::of::<Duration>(),
     Format::of::<ErrorCode>(),

@@ -12,7 +12,7 @@
 //! | `x-rialto-roles: [maker]` | an operation | operators with one of these roles may use it, unless somebody changed that |
 //! | `x-rialto-priority: low`, `middle` or `high` | an operation | of one client's requests that wait, those of a higher priority begin first; `high` if missing |
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jsonschema::Validator;
@@ -471,12 +471,56 @@ fn body_of(root: &Value, body: &Value, at: &str) -> Result<Body, BadDocument> {
 pub fn validator(root: &Value, schema: &Value, at: &str) -> Result<Validator, BadDocument> {
     let mut whole = Map::new();
     whole.insert("allOf".into(), json!([schema]));
-    if let Some(components) = root.get("components") {
-        whole.insert("components".into(), components.clone());
+    if let Some(all) = root.get("components") {
+        whole.insert("components".into(), needed(all, schema));
     }
     jsonschema::draft202012::options()
         .build(&Value::Object(whole))
         .map_err(|e| bad(at, format!("its schema cannot be compiled: {e}")))
+}
+
+/// What a schema needs of a document's components: those that it refers to, and those that they refer to. A document has
+/// hundreds of schemas, and each of them is compiled with what it needs.
+fn needed(all: &Value, schema: &Value) -> Value {
+    let mut found: BTreeMap<&str, BTreeMap<&str, &Value>> = BTreeMap::new();
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        let members = match value {
+            Value::Object(members) => members,
+            Value::Array(items) => {
+                open.extend(items);
+                continue;
+            }
+            _ => continue,
+        };
+        for (key, value) in members {
+            let ("$ref" | "$dynamicRef", Some(reference)) = (&**key, value.as_str()) else {
+                open.push(value);
+                continue;
+            };
+            let Some((kind, name)) = component(reference) else {
+                return all.clone();
+            };
+            // What is not there is said when the schema is compiled.
+            let Some(there) = all.get(kind).and_then(|kind| kind.get(name)) else {
+                continue;
+            };
+            if found.entry(kind).or_default().insert(name, there).is_none() {
+                open.push(there);
+            }
+        }
+    }
+    json!(found)
+}
+
+/// The kind and the name of the component that a reference is of. None if it has escapes, or is of something else.
+fn component(reference: &str) -> Option<(&str, &str)> {
+    let place = reference.strip_prefix("#/components/")?;
+    if place.contains(['~', '%']) {
+        return None;
+    }
+    let mut parts = place.split('/');
+    Some((parts.next()?, parts.next()?))
 }
 
 #[cfg(test)]

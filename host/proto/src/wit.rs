@@ -9,8 +9,12 @@ use wit_parser::{
 };
 
 /// Packages whose calls are not for clients. Components use the host's surfaces. Only contexts ask rules, with a
-/// receipt for each verdict.
-const INSIDE: &[(&str, &str)] = &[("rialto", "host"), ("rialto", "rules")];
+/// receipt for each verdict, and read what is counted for them.
+const INSIDE: &[(&str, &str)] = &[
+    ("rialto", "host"),
+    ("rialto", "rules"),
+    ("rialto", "counting"),
+];
 
 /// WIT that cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -24,6 +24,8 @@ pub const TELL_OF_INPUT: [&str; 4] = [INPUT_DIGEST, "fuel", "branches", "tookUs"
 /// The field that says whether the receipt decided about the request. Without it, a verdict that decided nothing would look
 /// like a decision.
 pub const DECIDED: &str = "decided";
+/// The field of a receipt about a draft. No such receipt is in an audit log.
+pub const WHAT_IF: &str = "whatIf";
 
 /// Why a receipt has no digests.
 #[derive(Debug, thiserror::Error)]

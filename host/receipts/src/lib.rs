@@ -20,5 +20,5 @@ pub mod verify;
 
 pub use disclosure::{ReceiptHash, SALT_BYTES, Salt};
 pub use fields::{Malformed, hash};
-pub use proof::{ProofFile, ReceiptProof, Unproven, Why};
-pub use verify::{NotProven, Verified};
+pub use proof::{ProofFile, ReceiptProof, Unproven, WhatIfReceipt, Why};
+pub use verify::{Disclosed, NotProven, Verified};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::disclosure::{FieldDigest, read};
-use crate::fields::{DECIDED, INPUT, TELL_OF_INPUT};
+use crate::fields::{self, DECIDED, INPUT, Malformed, TELL_OF_INPUT, WHAT_IF};
 
 /// What the file says that it is.
 pub const FORMAT: &str = "rialto-receipts";
@@ -17,6 +17,7 @@ pub const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Receipts with their proofs.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ProofFile {
     /// [`FORMAT`].
     pub format: String,
@@ -24,6 +25,9 @@ pub struct ProofFile {
     pub version: u32,
     /// The receipts.
     pub receipts: Vec<ReceiptProof>,
+    /// Receipts about drafts, which decide about nothing. No audit log has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub what_ifs: Vec<WhatIfReceipt>,
     /// The settings of rules, by their digests.
     #[serde(default)]
     pub settings: BTreeMap<String, Box<RawValue>>,
@@ -52,6 +56,18 @@ pub struct ReceiptProof {
     pub path: Vec<String>,
     /// The checkpoint of the log, a signed note.
     pub checkpoint: String,
+}
+
+/// A receipt about a draft: the verdict of a rule that has decided about nothing. One of its fields says so, and its hash is
+/// over all fields. Nobody has signed it, and it is nowhere kept: it proves what its rule says when it is asked again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhatIfReceipt {
+    /// Its hash: that of its digests.
+    pub hash: String,
+    /// The digests of all fields, in their order.
+    pub digests: Vec<String>,
+    /// The fields that were not taken away.
+    pub disclosures: Vec<String>,
 }
 
 /// A receipt without a proof.
@@ -105,6 +121,7 @@ impl Default for ProofFile {
             format: FORMAT.to_owned(),
             version: VERSION,
             receipts: Vec::new(),
+            what_ifs: Vec::new(),
             settings: BTreeMap::new(),
             schemes: BTreeMap::new(),
             unproven: Vec::new(),
@@ -148,14 +165,16 @@ impl ProofFile {
     }
 
     /// Take fields away from all receipts, and settings and facts that no receipt names any more. With a part of the input
-    /// go the fields by which it could be guessed. The field that says whether the receipt decided stays. Returns how many
-    /// fields were taken away.
+    /// go the fields by which it could be guessed. The fields that say whether the receipt decided, and whether it is about
+    /// a draft, stay. Returns how many fields were taken away.
     pub fn redact(&mut self, names: &[String]) -> usize {
         let mut taken = 0;
         let mut named = Vec::new();
-        for proof in &mut self.receipts {
-            let before = proof.disclosures.len();
-            proof.disclosures.retain(|one| {
+        let proven = self.receipts.iter_mut().map(|one| &mut one.disclosures);
+        let what_ifs = self.what_ifs.iter_mut().map(|one| &mut one.disclosures);
+        for disclosures in proven.chain(what_ifs) {
+            let before = disclosures.len();
+            disclosures.retain(|one| {
                 let field = read(one);
                 let goes = field
                     .as_ref()
@@ -165,7 +184,7 @@ impl ProofFile {
                 }
                 !goes
             });
-            taken += before - proof.disclosures.len();
+            taken += before - disclosures.len();
         }
         self.settings.retain(|digest, _| named.contains(digest));
         self.schemes.retain(|digest, _| named.contains(digest));
@@ -175,7 +194,7 @@ impl ProofFile {
 
 /// Whether a field is taken away by these names. `input` names all its parts.
 fn is_named(field: &str, names: &[String]) -> bool {
-    if field == DECIDED {
+    if [DECIDED, WHAT_IF].contains(&field) {
         return false;
     }
     let is_input = |name: &String| {
@@ -188,17 +207,37 @@ fn is_named(field: &str, names: &[String]) -> bool {
     }) || (TELL_OF_INPUT.contains(&field) && names.iter().any(is_input))
 }
 
+impl WhatIfReceipt {
+    /// A receipt about a draft, with all its fields. `body` is the receipt's JSON; `at` is in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// When it is no JSON object, or has no salt.
+    pub fn of(body: &str, at: u64) -> Result<Self, Malformed> {
+        let disclosures = fields::disclosures(body, at)?;
+        let (digests, hash) = fields::summed(&disclosures);
+        Ok(Self {
+            hash: hash.text(),
+            digests: digests.iter().map(FieldDigest::text).collect(),
+            disclosures,
+        })
+    }
+
+    /// The names of the fields that were not taken away, in their order.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        names(&self.disclosures)
+    }
+}
+
 impl ReceiptProof {
     /// The names of the fields that were not taken away, in their order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let fields = self.disclosures.iter().filter_map(|one| read(one));
-        fields.map(|(name, _)| name).collect()
+        names(&self.disclosures)
     }
+}
 
-    /// The digests; none if one is malformed.
-    pub(crate) fn field_digests(&self) -> Option<Vec<FieldDigest>> {
-        let digests = self.digests.iter();
-        digests.map(|text| FieldDigest::of_text(text)).collect()
-    }
+fn names(disclosures: &[String]) -> Vec<String> {
+    let fields = disclosures.iter().filter_map(|one| read(one));
+    fields.map(|(name, _)| name).collect()
 }

@@ -7,9 +7,9 @@ use rialto_audit::{BadCheckpoint, Checkpoint, Hash, PublicKey};
 use serde_json::value::RawValue;
 
 use crate::disclosure::{FieldDigest, ReceiptHash, read};
-use crate::fields::INPUT;
+use crate::fields::{DECIDED, INPUT, WHAT_IF};
 use crate::log;
-use crate::proof::ReceiptProof;
+use crate::proof::{ReceiptProof, WhatIfReceipt};
 
 /// The most fields of a receipt.
 const FIELDS_MAX: usize = 1_000;
@@ -32,14 +32,23 @@ pub enum NotProven {
     /// The checkpoint does not cover the entry.
     #[error("its entry of the audit log was changed, or is not in the log of the checkpoint")]
     NotInLog,
+    /// The receipt is about a draft.
+    #[error("it is of a what-if, which decides nothing and is in no audit log")]
+    WhatIf,
+    /// The hash of a receipt about a draft is not that of its digests.
+    #[error("its hash is not that of its fields")]
+    Hash,
+    /// A receipt does not say that it is about a draft, and decided nothing.
+    #[error("it stands among what-ifs and is not marked as one")]
+    Unmarked,
     /// Nobody to be believed has signed the checkpoint.
     #[error("its checkpoint cannot be believed: {0}")]
     Checkpoint(BadCheckpoint),
 }
 
-/// A receipt whose proof holds.
+/// The fields of a receipt that have their digests.
 #[derive(Debug)]
-pub struct Verified {
+pub struct Disclosed {
     /// The fields that are there, by their names. Values are JSON.
     pub fields: BTreeMap<String, Box<RawValue>>,
     /// How many fields were taken away.
@@ -47,31 +56,44 @@ pub struct Verified {
     /// The input, as far as its parts are there: JSON with its members in their order. It is whole if its digest is the
     /// field `inputDigest`.
     pub input: String,
+    /// The receipt's hash.
+    pub hash: ReceiptHash,
+}
+
+impl Disclosed {
+    /// A field; none if it was taken away, or is of another type.
+    #[must_use]
+    pub fn field<'v, T: serde::Deserialize<'v>>(&'v self, name: &str) -> Option<T> {
+        serde_json::from_str(self.fields.get(name)?.get()).ok()
+    }
+
+    /// Whether it is about a draft, and decided nothing.
+    #[must_use]
+    pub fn is_what_if(&self) -> bool {
+        self.fields.contains_key(WHAT_IF)
+    }
+}
+
+/// A receipt whose proof holds.
+#[derive(Debug)]
+pub struct Verified {
+    /// Its fields.
+    pub receipt: Disclosed,
     /// The log's checkpoint.
     pub checkpoint: Checkpoint,
     /// Which of the keys has signed it.
     pub key: usize,
 }
 
-impl Verified {
-    /// A field; none if it was taken away, or is of another type.
-    #[must_use]
-    pub fn field<'v, T: serde::Deserialize<'v>>(&'v self, name: &str) -> Option<T> {
-        serde_json::from_str(self.fields.get(name)?.get()).ok()
-    }
-}
-
-/// Verify a receipt by the public keys of its log.
-///
-/// # Errors
-/// Why it is not proven.
-pub fn verify(proof: &ReceiptProof, keys: &[PublicKey]) -> Result<Verified, NotProven> {
-    let digests = proof.field_digests();
+/// The fields of a receipt, if they are those of its digests.
+fn disclosed(digests: &[String], disclosures: &[String]) -> Result<Disclosed, NotProven> {
+    let digests = digests.iter().map(|text| FieldDigest::of_text(text));
+    let digests: Option<Vec<FieldDigest>> = digests.collect();
     let digests = digests.filter(|all| (1..=FIELDS_MAX).contains(&all.len()));
     let digests = digests.ok_or(NotProven::Malformed("list of digests"))?;
     let mut found = BTreeMap::new();
     let mut input = Vec::new();
-    for disclosure in &proof.disclosures {
+    for disclosure in disclosures {
         let (name, value) = read(disclosure).ok_or(NotProven::Malformed("disclosure"))?;
         let digest = FieldDigest::of(disclosure);
         let place = digests.iter().position(|one| *one == digest);
@@ -91,7 +113,24 @@ pub fn verify(proof: &ReceiptProof, keys: &[PublicKey]) -> Result<Verified, NotP
         Some(whole) => whole.get().to_owned(),
         None => format!("{{{}}}", members.join(",")),
     };
-    if !log::has(&proof.entry, &ReceiptHash::of(&digests)) {
+    Ok(Disclosed {
+        redacted: digests.len() - found.len(),
+        fields: found,
+        input,
+        hash: ReceiptHash::of(&digests),
+    })
+}
+
+/// Verify a receipt by the public keys of its log.
+///
+/// # Errors
+/// Why it is not proven.
+pub fn verify(proof: &ReceiptProof, keys: &[PublicKey]) -> Result<Verified, NotProven> {
+    let receipt = disclosed(&proof.digests, &proof.disclosures)?;
+    if receipt.is_what_if() {
+        return Err(NotProven::WhatIf);
+    }
+    if !log::has(&proof.entry, &receipt.hash) {
         return Err(NotProven::NotInEntry(proof.index));
     }
     let (key, checkpoint) = signed(&proof.checkpoint, keys)?;
@@ -104,12 +143,26 @@ pub fn verify(proof: &ReceiptProof, keys: &[PublicKey]) -> Result<Verified, NotP
         return Err(NotProven::NotInLog);
     }
     Ok(Verified {
-        redacted: digests.len() - found.len(),
-        fields: found,
-        input,
+        receipt,
         checkpoint,
         key,
     })
+}
+
+/// Look whether a receipt about a draft is whole: its fields are those of its digests, its hash is theirs, and it says itself
+/// that it decided nothing. That says nothing about who has made it.
+///
+/// # Errors
+/// Why it does not hold.
+pub fn examine(draft: &WhatIfReceipt) -> Result<Disclosed, NotProven> {
+    let receipt = disclosed(&draft.digests, &draft.disclosures)?;
+    if receipt.hash.text() != draft.hash {
+        return Err(NotProven::Hash);
+    }
+    if receipt.field(WHAT_IF) != Some(true) || receipt.field(DECIDED) != Some(false) {
+        return Err(NotProven::Unmarked);
+    }
+    Ok(receipt)
 }
 
 /// A checkpoint, and which of the keys has signed it.

@@ -11,10 +11,10 @@ use anyhow::Context as _;
 use rialto_engine::store::StoreError;
 use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_manifest::operator::Role;
-use rialto_store_sqlite::{Credential, CredentialKind, SqliteStore};
+use rialto_store::{Credential, CredentialKind, HostStore};
 use tokio::sync::watch;
 
-use crate::credentials::{Credentials, Made, NotMade, TOKEN_PREFIX, Wanted};
+use crate::credentials::{Credentials, GivenFor, Made, NotMade, TOKEN_PREFIX, Wanted};
 use crate::operators::{Caller, Expiring, Operators, Shown};
 
 /// The time between two removals of expired credentials.
@@ -37,14 +37,19 @@ impl Access {
     /// When the store cannot be read or written.
     pub fn open(
         operators: Operators,
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
         let credentials = Credentials::open(store, clock.clone(), entropy);
         let credentials = credentials.context("reading sessions and personal tokens")?;
         let mut void = credentials.all();
-        void.retain(|credential| caller(&operators, credential).is_none());
+        void.retain(|credential| {
+            // A session that the store has was given for a sign-in.
+            let is_nobodys =
+                credential.kind == CredentialKind::Session && credential.subject.is_none();
+            is_nobodys || caller(&operators, credential, GivenFor::SignIn).is_none()
+        });
         let removed = void.iter().try_for_each(|one| credentials.end(one));
         removed.context("removing sessions and personal tokens")?;
         Ok(Self {
@@ -101,7 +106,8 @@ impl Access {
     /// The operator of a session or a personal token, with the roles that it has now.
     #[must_use]
     pub fn caller(&self, credential: &Credential) -> Option<Caller> {
-        caller(&self.operators, credential)
+        let given_for = self.credentials.given_for(credential)?;
+        caller(&self.operators, credential, given_for)
     }
 
     /// All sessions and personal tokens, the oldest first.
@@ -142,7 +148,41 @@ impl Access {
         })
     }
 
-    /// End a session or a personal token.
+    /// Give a session for the token that the caller has shown. It has the token's roles, and ends with it. Only memory has it.
+    ///
+    /// # Errors
+    /// When the token has ended, or an older session cannot be ended.
+    pub fn exchange(&self, whose: &Caller, expires: Timestamp) -> Result<Made, NotMade> {
+        let names = || whose.roles.iter().map(|role| role.name().to_owned());
+        let (given_for, label, roles, expires) = match &whose.shown {
+            Shown::Token(token) => (
+                GivenFor::PersonalToken(token.id.clone()),
+                format!("for the token {}", token.id),
+                Some(names().collect()),
+                expires.min(token.expires),
+            ),
+            Shown::File | Shown::Session(_) => (
+                GivenFor::FileToken,
+                "for the token in a file".to_owned(),
+                None,
+                expires,
+            ),
+        };
+        let listed = self.operators.named(&whose.name);
+        let subject = listed.and_then(|(_, subject)| subject);
+        let wanted = Wanted {
+            kind: CredentialKind::Session,
+            operator: &whose.name,
+            person: &whose.person,
+            subject: subject.map(|subject| &**subject),
+            label: &label,
+            roles,
+            expires,
+        };
+        self.credentials.make_for(&wanted, given_for)
+    }
+
+    /// End a session or a personal token, with the sessions that were given for it.
     ///
     /// # Errors
     /// When the store cannot be written: then it is back after a restart.
@@ -167,16 +207,18 @@ impl Access {
 }
 
 /// The operator of a session or a personal token; none if `rialto.toml` says something else than when it was made.
-fn caller(operators: &Operators, credential: &Credential) -> Option<Caller> {
+fn caller(operators: &Operators, credential: &Credential, given_for: GivenFor) -> Option<Caller> {
     let (listed, subject) = operators.named(&credential.operator)?;
     let is_same = *listed.person == *credential.person
         && subject.map(|subject| &**subject) == credential.subject.as_deref();
-    if !is_same || (credential.kind == CredentialKind::Session && subject.is_none()) {
+    if !is_same {
         return None;
     }
     let expiring = Expiring {
         id: credential.id.as_str().into(),
         expires: credential.expires,
+        is_of_token: credential.kind == CredentialKind::Token
+            || matches!(given_for, GivenFor::PersonalToken(_)),
     };
     let has = |role: &Role| match &credential.roles {
         None => true,

@@ -2,14 +2,14 @@
 
 mod documents;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rialto_components::runtime::Runtime;
-use rialto_engine::{Clock, Engine};
+use rialto_engine::{Clock, Engine, Timestamp};
 use rialto_manifest::operator;
 use rialto_store_sqlite::SqliteStore;
 use rialto_store_sqlite::retention::{AuditKeep, DocumentCipher, Keep};
@@ -29,21 +29,64 @@ pub struct ArchiverThread {
 
 /// The archiver and its counters.
 pub struct Archiver {
-    store: Arc<SqliteStore>,
-    keep: Keep,
-    documents: Documents,
+    /// None for a store that writes no archives.
+    work: Option<Work>,
     /// The folder of archives.
     pub folder: PathBuf,
     /// Failed passes since the start.
     pub failures: AtomicU64,
 }
 
+/// What is archived, and from where.
+struct Work {
+    store: Arc<SqliteStore>,
+    keep: Keep,
+    documents: Documents,
+}
+
 impl Archiver {
-    /// An archiver with the operator's periods.
+    /// An archiver with the operator's periods. It does nothing for a store that is not embedded.
     #[must_use]
     pub fn new(
         components: (Engine, Arc<Runtime>),
-        store: Arc<SqliteStore>,
+        store: Option<&Arc<SqliteStore>>,
+        operator: &operator::OperatorFile,
+        (folder, cipher): (PathBuf, Arc<dyn DocumentCipher>),
+    ) -> Self {
+        let work =
+            store.map(|store| Work::new(components, store, operator, (folder.clone(), cipher)));
+        Self {
+            work,
+            folder,
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// The pause between two passes.
+    fn pause(&self) -> Duration {
+        self.work.as_ref().map_or(LOOK_MAX, Work::pause)
+    }
+
+    fn look(&self, clock: &dyn Clock, stop: &AtomicBool) {
+        let is_enough = || stop.load(Ordering::Relaxed);
+        let Some(work) = &self.work else { return };
+        let archived = work.look(&self.folder, clock.now(), &is_enough);
+        // A pass that a stopping host interrupts is not a failure.
+        if let Err(error) = archived
+            && !is_enough()
+        {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(
+                "data that is due for archiving could not be archived; the host tries again: {error:#}"
+            );
+        }
+    }
+}
+
+impl Work {
+    fn new(
+        components: (Engine, Arc<Runtime>),
+        store: &Arc<SqliteStore>,
         operator: &operator::OperatorFile,
         (folder, cipher): (PathBuf, Arc<dyn DocumentCipher>),
     ) -> Self {
@@ -51,10 +94,9 @@ impl Archiver {
         let periods = keep.documents.iter();
         let periods = periods.map(|(name, period)| (name.to_string(), period.millis()));
         let periods = periods.collect();
-        let documents =
-            Documents::new(components, store.clone(), periods, (folder.clone(), cipher));
+        let documents = Documents::new(components, store.clone(), periods, (folder, cipher));
         Self {
-            store,
+            store: store.clone(),
             keep: Keep {
                 history: keep.history.map(|period| period.millis()),
                 receipts: keep.receipts.map(|period| period.millis()),
@@ -69,12 +111,9 @@ impl Archiver {
                 }),
             },
             documents,
-            folder,
-            failures: AtomicU64::new(0),
         }
     }
 
-    /// The pause between two passes.
     fn pause(&self) -> Duration {
         let of_audit = self.keep.audit.map(|keep| keep.part());
         let ages = [self.keep.segment_age_max(), of_audit];
@@ -82,23 +121,17 @@ impl Archiver {
         age.unwrap_or(LOOK_MAX).clamp(LOOK_MIN, LOOK_MAX)
     }
 
-    fn look(&self, clock: &dyn Clock, stop: &AtomicBool) {
-        let is_enough = || stop.load(Ordering::Relaxed);
-        let archived = self
-            .store
-            .archive(&self.keep, &self.folder, clock.now(), &is_enough);
-        let archived = archived.map_err(anyhow::Error::from);
-        let documents = self.documents.look(clock.now(), &is_enough);
-        let archived = archived.and(documents);
-        // A pass that a stopping host interrupts is not a failure.
-        if let Err(error) = archived
-            && !is_enough()
-        {
-            self.failures.fetch_add(1, Ordering::Relaxed);
-            tracing::error!(
-                "data that is due for archiving could not be archived; the host tries again: {error:#}"
-            );
-        }
+    /// Archive what is due. Stops early when `is_enough`.
+    fn look(
+        &self,
+        folder: &Path,
+        now: Timestamp,
+        is_enough: &dyn Fn() -> bool,
+    ) -> anyhow::Result<()> {
+        let archived = self.store.archive(&self.keep, folder, now, is_enough);
+        let archived = archived.map(drop).map_err(anyhow::Error::from);
+        let documents = self.documents.look(now, is_enough);
+        archived.and(documents)
     }
 }
 

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rialto_audit::ActorKind;
 use rialto_engine::store::{AuditEntry, StoreError};
 use rialto_engine::{Clock, Engine};
-use rialto_store_sqlite::{Credential, Operation, Outcome, SqliteStore};
+use rialto_store::{Credential, HostStore, Operation, Outcome};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
@@ -145,7 +145,7 @@ fn worded(outcome: &Outcome) -> (&'static str, &str) {
 
 /// The audit log of a host.
 pub struct Audit {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     engine: Engine,
     clock: Arc<dyn Clock>,
     /// The lock for giving an entry its number.
@@ -154,7 +154,7 @@ pub struct Audit {
 
 impl Audit {
     /// The audit log of a store that this host has recovered.
-    pub fn new(store: Arc<SqliteStore>, engine: Engine, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<dyn HostStore>, engine: Engine, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
             engine,

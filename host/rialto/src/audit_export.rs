@@ -21,8 +21,9 @@ use rialto_edge::collector::{BatchRefused, Rejected};
 use rialto_engine::store::StoreError;
 use rialto_manifest::operator::Telemetry;
 use rialto_receipts::log;
+use rialto_store::{HostStore, StoredEntry};
 use rialto_store_sqlite::retention::ArchivedEntries;
-use rialto_store_sqlite::{SqliteStore, StoredEntry};
+use rialto_store_sqlite::retention::ReadArchives as _;
 use rialto_telemetry::Metrics;
 use rialto_telemetry::otlp::{EXPORT_TARGET, Resource};
 use rialto_telemetry::records::Record;
@@ -54,7 +55,7 @@ const LAST: Duration = Duration::from_secs(2);
 
 /// The work of the thread.
 struct Export {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     /// Entries that were archived before they were to be sent.
     archived: ArchivedEntries,
     format: Format,
@@ -324,7 +325,7 @@ impl ExportThread {
     /// When the collector's URL is none, or the system has no room for a thread.
     pub fn start(
         wanted: Option<&Telemetry>,
-        (store, archives): (&Arc<SqliteStore>, &Path),
+        (store, archives): (&Arc<dyn HostStore>, &Path),
         metrics: &Metrics,
         handle: &Handle,
     ) -> anyhow::Result<Option<Self>> {

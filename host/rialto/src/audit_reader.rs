@@ -11,8 +11,9 @@ use rialto_components::audit_log::{AuditLog, Filter, Page, Proof, StoredEntry};
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
 use rialto_receipts::log;
+use rialto_store::{EntryFilter, HostStore};
+use rialto_store_sqlite::retention::ReadArchives as _;
 use rialto_store_sqlite::retention::{ArchivedEntries, UnreadArchive};
-use rialto_store_sqlite::{EntryFilter, SqliteStore};
 
 use crate::personal_data::HostPeople;
 
@@ -30,7 +31,7 @@ const DISORDER_MS: u64 = 3_600_000;
 
 /// Reads the audit log of a store.
 pub struct AuditReader {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     /// The keys that sign checkpoints, or have.
     keys: Vec<PublicKey>,
     /// The folder of archives.
@@ -64,7 +65,7 @@ impl AuditReader {
     /// A reader of a store that this host has recovered.
     #[must_use]
     pub fn new(
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         keys: Vec<PublicKey>,
         archives: PathBuf,
         people: Option<Arc<HostPeople>>,
@@ -140,7 +141,7 @@ impl AuditReader {
             return Err(Unread::Archive(unread));
         }
         let mut tiles = Tiles {
-            store: &self.store,
+            store: &*self.store,
             read: BTreeMap::new(),
             failure: None,
         };
@@ -207,7 +208,7 @@ impl AuditReader {
             return Ok(None);
         };
         let mut tiles = Tiles {
-            store: &self.store,
+            store: &*self.store,
             read: BTreeMap::new(),
             failure: None,
         };
@@ -258,7 +259,7 @@ impl AuditLog for AuditReader {
 
 /// Tiles that a page has read.
 struct Tiles<'s> {
-    store: &'s SqliteStore,
+    store: &'s dyn HostStore,
     read: BTreeMap<TileId, Option<Vec<Hash>>>,
     failure: Option<StoreError>,
 }

@@ -6,11 +6,12 @@
 
 pub mod facets;
 pub mod figures;
+pub mod jobs;
 pub mod report;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -18,14 +19,13 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_components::rules::{self, Outcome};
 use rialto_components::{Digest, Release, Unjudgeable};
-use rialto_engine::store::{Receipt, StoreError};
-use rialto_store_sqlite::ReceiptReader;
-use rialto_store_sqlite::retention::RetentionError;
+use rialto_engine::store::Receipt;
+use rialto_store::ReceiptPages;
 use serde_json::Value;
 
 use self::facets::Facets;
 use self::figures::{Decision, Example, Figures, Request};
-use crate::personal_data::{OpenedReceipt, Reader};
+use crate::personal_data::OpenedReceipt;
 
 /// The receipts at the end of a batch whose requests may have further ones, because turns run side by side.
 const HELD: usize = 8_192;
@@ -64,16 +64,31 @@ pub struct Progress {
     pub verdicts: AtomicU64,
     /// The instant of the receipts that are being read, in milliseconds since 1970.
     pub at: AtomicU64,
+    /// Whether nobody wants it any more.
+    given_up: AtomicBool,
 }
 
-/// Judge the requests of a reader's receipts again.
+impl Progress {
+    /// Have it end soon, without figures of any use.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody wants it any more.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+}
+
+/// Judge the requests of a reader's receipts again. `open` reads a receipt that may be encrypted.
 ///
 /// # Errors
-/// When the receipts cannot be read.
+/// When the receipts cannot be read, or it was given up.
 pub fn run(
     candidate: &Release,
-    receipts: &mut ReceiptReader,
-    people: Option<&Reader>,
+    receipts: &mut dyn ReceiptPages,
+    open: &(dyn Fn(Receipt) -> OpenedReceipt + Sync),
     selection: &Selection,
     (threads, progress): (usize, &Progress),
 ) -> anyhow::Result<Figures> {
@@ -82,8 +97,12 @@ pub fn run(
     let judge = |taken: Arc<Mutex<Receiver<Vec<Receipt>>>>| {
         let mut figures = Figures::default();
         while let Some(batch) = next(&taken) {
+            if progress.is_given_up() {
+                continue;
+            }
             let before = figures.verdicts;
-            Batch::read(batch, people, &mut figures).judge(candidate, selection, &mut figures);
+            let batch = Batch::read(batch, open, &mut figures);
+            batch.judge(candidate, selection, (&mut figures, progress));
             let judged = figures.verdicts - before;
             progress.verdicts.fetch_add(judged, Ordering::Relaxed);
         }
@@ -115,22 +134,26 @@ fn next(batches: &Mutex<Receiver<Vec<Receipt>>>) -> Option<Vec<Receipt>> {
 
 /// Reads all receipts in batches that have all receipts of each request.
 fn read(
-    receipts: &mut ReceiptReader,
+    receipts: &mut dyn ReceiptPages,
     batches: &SyncSender<Vec<Receipt>>,
     progress: &Progress,
-) -> Result<(), RetentionError> {
+) -> anyhow::Result<()> {
     let mut waiting: Vec<Receipt> = Vec::new();
-    receipts.visit::<RetentionError>(&mut |page| {
+    let mut is_judged = true;
+    receipts.visit_while(&mut |page| {
+        if progress.is_given_up() {
+            return false;
+        }
         if let Some(last) = page.last() {
             progress.at.store(last.at.0, Ordering::Relaxed);
         }
         waiting.extend(page);
-        let sent = batches.send(complete(&mut waiting));
-        // Their joins tell more.
-        sent.map_err(|_| {
-            RetentionError::Store(StoreError::Failed("no thread judges any more".into()))
-        })
+        is_judged = batches.send(complete(&mut waiting)).is_ok();
+        is_judged
     })?;
+    anyhow::ensure!(!progress.is_given_up(), "it was given up");
+    // Their joins tell more.
+    anyhow::ensure!(is_judged, "no thread judges any more");
     let _ = batches.send(waiting);
     Ok(())
 }
@@ -157,14 +180,15 @@ type Filed = (u64, rules::Receipt);
 struct Batch(Vec<Vec<Filed>>);
 
 impl Batch {
-    fn read(receipts: Vec<Receipt>, people: Option<&Reader>, figures: &mut Figures) -> Self {
+    fn read(
+        receipts: Vec<Receipt>,
+        open: &dyn Fn(Receipt) -> OpenedReceipt,
+        figures: &mut Figures,
+    ) -> Self {
         let mut places: HashMap<(String, String, Digest), usize> = HashMap::new();
         let mut requests: Vec<Vec<Filed>> = Vec::new();
         for receipt in receipts {
-            let opened = match people {
-                Some(people) => people.receipt(receipt),
-                None => OpenedReceipt::plain(receipt),
-            };
+            let opened = open(receipt);
             if !opened.is_readable {
                 figures.sealed += 1;
                 continue;
@@ -174,9 +198,10 @@ impl Batch {
                 figures.unreadable += 1;
                 continue;
             };
-            // They are no decisions of a rule: one in a shadow, a canary that failed, and one of a rule in quarantine.
+            // They are no decisions of a rule: one in a shadow, a canary that failed, one of a draft, and one of a rule in
+            // quarantine.
             let is_void = receipt.canary.as_ref().is_some_and(|canary| canary.is_void);
-            if receipt.shadow.is_some() || is_void {
+            if receipt.shadow.is_some() || is_void || receipt.what_if {
                 continue;
             }
             let key = (
@@ -202,8 +227,16 @@ impl Batch {
         Self(requests)
     }
 
-    fn judge(self, candidate: &Release, selection: &Selection, figures: &mut Figures) {
+    fn judge(
+        self,
+        candidate: &Release,
+        selection: &Selection,
+        (figures, progress): (&mut Figures, &Progress),
+    ) {
         for receipts in &self.0 {
+            if progress.is_given_up() {
+                return;
+            }
             // A batch has no request without a receipt.
             let Some((id, first)) = receipts.first() else {
                 continue;

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_edge::Memory;
 use rialto_manifest::Operator;
 
-use crate::host::bytes;
+use crate::limits::bytes;
 
 /// The budgets.
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ use rialto_manifest::operator::{Audience, GRPC, Listener, Role};
 use rialto_proto::{Lock, checked_in, own};
 use tokio::sync::watch;
 
-use crate::host::{Shared, bytes, pace};
+use crate::host::Shared;
+use crate::limits::{bytes, pace};
 
 /// The longest message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;

@@ -28,7 +28,7 @@ use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_manifest::ComponentKind;
 use rialto_manifest::scheme::{Binding, Scheme, SchemeDocument};
 use rialto_signatures::secrets::MacKey;
-use rialto_store_sqlite::{HeldBack, Outcome as AuditOutcome, SqliteStore};
+use rialto_store::{HeldBack, HostStore, Outcome as AuditOutcome};
 use serde_json::Value;
 
 use crate::audit::{Audit, AuditedAction};
@@ -126,7 +126,7 @@ impl Counts {
 
 /// The canaries of a running host.
 pub struct HostCanaries {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     clock: Arc<dyn Clock>,
     /// By which requests are chosen. There is none before [`Self::recall`].
     secret: OnceLock<MacKey>,
@@ -182,7 +182,7 @@ impl Canaries for HostCanaries {
 impl HostCanaries {
     /// The canaries of a store. None decides before [`Self::recall`].
     #[must_use]
-    pub fn new(store: Arc<SqliteStore>, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub fn new(store: Arc<dyn HostStore>, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             store,
             clock,

@@ -23,8 +23,9 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_audit::{Checkpoint, Hash, Tree, tree};
 use rialto_engine::{Clock, Timestamp};
+use rialto_store::{HostStore, StoredCheckpoint, StoredTile};
 use rialto_store_sqlite::retention::ArchivedEntries;
-use rialto_store_sqlite::{SqliteStore, StoredCheckpoint, StoredTile};
+use rialto_store_sqlite::retention::ReadArchives as _;
 
 use self::witnesses::{Leaving, LeavingThread, Outside};
 use crate::audit_key::AuditKey;
@@ -56,7 +57,7 @@ pub struct Signed {
 
 /// The work of the thread.
 pub struct Checkpoints {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     clock: Arc<dyn Clock>,
     key: AuditKey,
     origin: String,
@@ -83,7 +84,7 @@ impl Checkpoints {
     /// Begin, with the log's name and the folder outside the host.
     #[must_use]
     pub fn new(
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         clock: Arc<dyn Clock>,
         key: AuditKey,
         (origin, folder): (&str, Option<PathBuf>),
@@ -236,7 +237,7 @@ impl Checkpoints {
             return Ok(false);
         }
         let to = size.min(before + ENTRIES_PER_CHECKPOINT);
-        let (tree, tiles) = grown(&self.store, &mut self.archived, &state.tree, to)?;
+        let (tree, tiles) = grown(&*self.store, &mut self.archived, &state.tree, to)?;
         let now = self.clock.now();
         let note = self.note(&tree, now)?;
         let checkpoint = StoredCheckpoint {
@@ -276,7 +277,7 @@ impl Checkpoints {
 
 /// A tree with the entries up to this size, and the tiles that have changed.
 fn grown(
-    store: &SqliteStore,
+    store: &dyn HostStore,
     archived: &mut ArchivedEntries,
     tree: &Tree,
     to: u64,
@@ -406,7 +407,7 @@ fn tell(looked: &anyhow::Result<()>, told: &mut Option<u64>, checkpoints: &Check
 /// When the system has no room for it.
 pub fn start(
     start: &Start<'_>,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn HostStore>,
     clock: &Arc<dyn Clock>,
     key: Option<AuditKey>,
     signed: Arc<Signed>,

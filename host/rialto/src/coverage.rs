@@ -9,9 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rialto_components::rules::Outcome;
 use rialto_components::{Digest, Release};
-use rialto_engine::store::Receipt;
-use rialto_store_sqlite::ReceiptReader;
-use rialto_store_sqlite::retention::RetentionError;
+use rialto_engine::store::{Receipt, StoreError};
+use rialto_store::ReceiptPages;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -118,6 +117,9 @@ struct Counted {
     /// Of a rule in quarantine, which was not asked.
     #[serde(default)]
     quarantined: bool,
+    /// Of a draft, about which nothing was decided.
+    #[serde(default)]
+    what_if: bool,
 }
 
 /// A version of a rule at a step: the step, the rule's name, and the digest.
@@ -129,13 +131,13 @@ type Key = (String, String, String);
 /// When the receipts cannot be read.
 pub fn count(
     scheme: &Release,
-    receipts: &mut ReceiptReader,
+    receipts: &mut dyn ReceiptPages,
     people: Option<&Reader>,
     (since, until): (u64, u64),
-) -> Result<Coverage, RetentionError> {
+) -> Result<Coverage, StoreError> {
     let mut all = bound(scheme);
     let (mut counted, mut unread) = (0, 0);
-    receipts.visit::<RetentionError>(&mut |page| {
+    receipts.visit_while(&mut |page| {
         for receipt in page {
             match add(&mut all, receipt, people) {
                 Some(true) => counted += 1,
@@ -143,7 +145,7 @@ pub fn count(
                 None => unread += 1,
             }
         }
-        Ok(())
+        true
     })?;
     let mut rules: Vec<RuleCoverage> = all.into_values().collect();
     rules.sort_by(|a, b| {
@@ -220,7 +222,7 @@ fn add(
     };
     let body = opened.is_readable.then_some(&opened.receipt.body)?;
     let counted: Counted = serde_json::from_str(body).ok()?;
-    if counted.shadow.is_some() || counted.quarantined {
+    if counted.shadow.is_some() || counted.quarantined || counted.what_if {
         return Some(false);
     }
     let key = (counted.step, counted.rule, counted.digest);

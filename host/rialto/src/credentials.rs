@@ -1,5 +1,8 @@
 //! The sessions and personal tokens of operators. The store has the SHA-256 of each secret, and memory the same: a secret
 //! is shown once and then nowhere. A secret has 256 random bits, so its plain hash tells nothing of it.
+//!
+//! A session that was given for a token is in memory alone. It ends with the host, and with its personal token: a token in a
+//! file changes only while no host runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use rialto_engine::store::StoreError;
 use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_signatures::secrets::same_secret;
-use rialto_store_sqlite::{Credential, CredentialKind, SqliteStore};
+use rialto_store::{Credential, CredentialKind, HostStore};
 use sha2::{Digest as _, Sha256};
 
 /// The beginning of a personal token, by which people and scanners know it.
@@ -46,6 +49,9 @@ pub enum NotMade {
     /// The operator has as many tokens as one may have.
     #[error("the operator has {TOKENS_MAX} personal tokens; end one of them first")]
     TooMany,
+    /// The personal token that was shown has ended meanwhile.
+    #[error("the personal token has ended")]
+    TokenEnded,
     /// The store could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -54,13 +60,39 @@ pub enum NotMade {
 /// A new credential, with its secret, which is nowhere else.
 pub type Made = (Arc<Credential>, String);
 
+/// What a session was given for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenFor {
+    /// A sign-in with the provider.
+    SignIn,
+    /// A token in a file.
+    FileToken,
+    /// The personal token of this public name.
+    PersonalToken(Arc<str>),
+}
+
+/// A credential that has not ended.
+#[derive(Clone)]
+struct Held {
+    credential: Arc<Credential>,
+    /// For a session, what it was given for.
+    given_for: GivenFor,
+}
+
+impl Held {
+    /// Whether the store has it.
+    fn is_stored(&self) -> bool {
+        self.given_for == GivenFor::SignIn
+    }
+}
+
 /// All sessions and personal tokens.
 pub struct Credentials {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     /// By the hash of the secret.
-    live: RwLock<BTreeMap<[u8; 32], Arc<Credential>>>,
+    live: RwLock<BTreeMap<[u8; 32], Held>>,
     /// Held while one is made, so that the bounds hold.
     making: Mutex<()>,
 }
@@ -71,12 +103,16 @@ impl Credentials {
     /// # Errors
     /// When the store cannot be read or written.
     pub fn open(
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Self, StoreError> {
         let kept = store.credentials()?.into_iter();
-        let live = kept.map(|credential| (credential.hash, Arc::new(credential)));
+        let held = |credential| Held {
+            credential: Arc::new(credential),
+            given_for: GivenFor::SignIn,
+        };
+        let live = kept.map(|credential| (credential.hash, held(credential)));
         let credentials = Self {
             live: RwLock::new(live.collect()),
             store,
@@ -103,7 +139,7 @@ impl Credentials {
     /// Who knows a hash cannot make a secret of it. So it does no harm that the search depends on the hash.
     fn find(&self, secret: &str, kind: CredentialKind) -> Option<Arc<Credential>> {
         let hash = hash(kind, secret);
-        let found = self.live.read().get(&hash).cloned()?;
+        let found = self.live.read().get(&hash)?.credential.clone();
         let holds = same_secret(&found.hash, &hash)
             && found.kind == kind
             && self.clock.now() < found.expires;
@@ -117,8 +153,8 @@ impl Credentials {
         let live = self.live.read();
         let mut all: Vec<_> = live
             .values()
+            .map(|held| held.credential.clone())
             .filter(|one| now < one.expires)
-            .cloned()
             .collect();
         all.sort_by(|a, b| (a.made, &a.id).cmp(&(b.made, &b.id)));
         all
@@ -135,6 +171,14 @@ impl Credentials {
     /// # Errors
     /// When the operator has too many, or the store cannot be written. Then there is none.
     pub fn make(&self, wanted: &Wanted<'_>) -> Result<Made, NotMade> {
+        self.make_for(wanted, GivenFor::SignIn)
+    }
+
+    /// The same for a session that is given for something else than a sign-in: the store does not have it.
+    ///
+    /// # Errors
+    /// As [`Self::make`], and when the personal token has ended.
+    pub fn make_for(&self, wanted: &Wanted<'_>, given_for: GivenFor) -> Result<Made, NotMade> {
         let _one = self.making.lock();
         self.remove_expired()?;
         self.make_room(wanted)?;
@@ -151,9 +195,20 @@ impl Credentials {
             made: self.clock.now(),
             expires: wanted.expires,
         });
-        self.store.add_credential(&credential)?;
+        let held = Held {
+            credential: credential.clone(),
+            given_for,
+        };
+        if held.is_stored() {
+            self.store.add_credential(&credential)?;
+        }
         let mut live = self.live.write();
-        live.insert(credential.hash, credential.clone());
+        if let GivenFor::PersonalToken(id) = &held.given_for
+            && !live.values().any(|held| *held.credential.id == **id)
+        {
+            return Err(NotMade::TokenEnded);
+        }
+        live.insert(credential.hash, held);
         drop(live);
         let shown = match wanted.kind {
             CredentialKind::Session => secret,
@@ -176,13 +231,29 @@ impl Credentials {
         }
     }
 
-    /// End one. It is of no use from now on.
+    /// End one, and the sessions that were given for it. They are of no use from now on.
     ///
     /// # Errors
     /// When the store cannot be written: then it is back after a restart.
     pub fn end(&self, credential: &Credential) -> Result<(), StoreError> {
-        self.live.write().remove(&credential.hash);
+        let mut live = self.live.write();
+        let ended = live.remove(&credential.hash);
+        live.retain(|_, held| match &held.given_for {
+            GivenFor::PersonalToken(id) => **id != *credential.id,
+            GivenFor::SignIn | GivenFor::FileToken => true,
+        });
+        drop(live);
+        if ended.is_some_and(|held| !held.is_stored()) {
+            return Ok(());
+        }
         self.store.remove_credential(&credential.id)
+    }
+
+    /// What a session was given for; none if it has ended.
+    #[must_use]
+    pub fn given_for(&self, session: &Credential) -> Option<GivenFor> {
+        let live = self.live.read();
+        live.get(&session.hash).map(|held| held.given_for.clone())
     }
 
     /// Remove the expired ones, which are of no use already.
@@ -194,8 +265,8 @@ impl Credentials {
         let live = self.live.read();
         let over: Vec<_> = live
             .values()
+            .map(|held| held.credential.clone())
             .filter(|one| one.expires <= now)
-            .cloned()
             .collect();
         drop(live);
         over.iter().try_for_each(|one| self.end(one))
@@ -230,6 +301,8 @@ mod tests {
 
     use rialto_engine::time::SystemEntropy;
     use tempfile::TempDir;
+
+    use rialto_store_sqlite::SqliteStore;
 
     use super::*;
 
@@ -353,6 +426,37 @@ mod tests {
         assert_eq!(scene.credentials.store.credentials().unwrap().len(), 1);
         scene.credentials.remove_expired().unwrap();
         assert_eq!(scene.credentials.store.credentials().unwrap(), []);
+    }
+
+    #[test]
+    fn session_for_a_token_ends_with_it_and_with_the_host() {
+        let scene = Scene::new();
+        let (id, _) = scene.make(CredentialKind::Token, "anna", 1_000);
+        let give = |given_for| {
+            let wanted = Wanted {
+                kind: CredentialKind::Session,
+                operator: "anna",
+                person: "anna",
+                subject: None,
+                label: "",
+                roles: None,
+                expires: Timestamp(900),
+            };
+            scene.credentials.make_for(&wanted, given_for)
+        };
+        let of_token = || GivenFor::PersonalToken(id.as_str().into());
+        let (session, secret) = give(of_token()).unwrap();
+        let (_, of_file) = give(GivenFor::FileToken).unwrap();
+        let credentials = &scene.credentials;
+        assert_eq!(credentials.given_for(&session), Some(of_token()));
+        assert!(credentials.session(&secret).is_some());
+        assert_eq!(credentials.store.credentials().unwrap().len(), 1);
+        credentials.end(&credentials.named(&id).unwrap()).unwrap();
+        assert_eq!(credentials.session(&secret), None);
+        assert!(matches!(give(of_token()), Err(NotMade::TokenEnded)));
+        assert!(credentials.session(&of_file).is_some());
+        let scene = scene.restarted();
+        assert_eq!(scene.credentials.session(&of_file), None);
     }
 
     #[test]

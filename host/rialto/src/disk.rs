@@ -1,7 +1,7 @@
 //! The watermark of free disk space. Below it, requests that begin something are refused, so that payments under
 //! way can end before the disk is full. The size of the store is measured at the same time.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -68,12 +68,13 @@ impl Disk {
         self.sizes.lock().clone()
     }
 
-    /// Measure the folder's disk and the store. Free pages in the database count as free space, because they are used
+    /// Measure the folder's disk and the store, if it is embedded. Free pages in the database count as free space, because they are used
     /// before the file grows.
-    fn look(&self, folder: &Path, store: &SqliteStore) -> std::io::Result<()> {
+    fn look(&self, folder: &Path, store: Option<&SqliteStore>) -> std::io::Result<()> {
         let of = rustix::fs::statvfs(folder)?;
         let on_disk = of.f_bavail.saturating_mul(of.f_frsize);
-        let sizes = store.sizes().map_err(std::io::Error::other)?;
+        let sizes = store.map(|store| store.sizes().map_err(std::io::Error::other));
+        let sizes = sizes.transpose()?.unwrap_or_default();
         let free = on_disk.saturating_add(sizes.database.1);
         *self.sizes.lock() = sizes;
         self.saw(free);
@@ -112,13 +113,12 @@ impl Disk {
 /// When the first measurement fails.
 pub fn watch(
     disk: &Arc<Disk>,
-    store: &Arc<SqliteStore>,
+    (folder, store): (&Path, Option<&Arc<SqliteStore>>),
     handle: &Handle,
     mut stop: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
-    let folder = folder_of(store.path());
-    disk.look(&folder, store)?;
-    let (disk, store) = (disk.clone(), store.clone());
+    disk.look(folder, store.map(|store| &**store))?;
+    let (disk, folder, store) = (disk.clone(), folder.to_owned(), store.cloned());
     handle.spawn(async move {
         loop {
             tokio::select! {
@@ -127,7 +127,7 @@ pub fn watch(
             }
             let (disk, folder, store) = (disk.clone(), folder.clone(), store.clone());
             // A network file system may block.
-            let looking = tokio::task::spawn_blocking(move || disk.look(&folder, &store));
+            let looking = tokio::task::spawn_blocking(move || disk.look(&folder, store.as_deref()));
             match looking.await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::warn!(%error, "the free disk space could not be read"),
@@ -136,12 +136,6 @@ pub fn watch(
         }
     });
     Ok(())
-}
-
-fn folder_of(database: &Path) -> PathBuf {
-    database
-        .parent()
-        .map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
 /// Bytes for people.

@@ -11,19 +11,20 @@ use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
 use rialto_edge::{
-    BreakerPolicy, Listener, Outbound, OutboundLimits, Pace, Refusals, Revocations, ServerLimits,
-    Service, ServiceLimits, Sources, Tokens,
+    Listener, Outbound, Pace, Refusals, Revocations, Service, ServiceLimits, Sources, Tokens,
 };
 use rialto_engine::Recovery;
 use rialto_engine::personal_data::PersonalData;
+use rialto_engine::publications::Outbox;
 use rialto_engine::threads::Threads;
 use rialto_engine::time::{SystemClock, SystemEntropy};
-use rialto_engine::{Clock, Engine, Entropy, Environment, Limits, ReceiptLog};
+use rialto_engine::{Clock, Engine, Entropy, Environment, Publications, ReceiptLog};
 use rialto_keys::Keys;
 pub use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::operator::{Audience, GRPC};
-use rialto_manifest::values::Size;
 use rialto_manifest::{Manifest, Operator};
+use rialto_store::HostStore;
+use rialto_store_postgres::PostgresStore;
 use rialto_store_sqlite::SqliteStore;
 use rialto_store_sqlite::retention::{DocumentCipher, NoCipher};
 use rialto_telemetry::{Lines, Metrics, Spans};
@@ -37,22 +38,30 @@ use crate::audit::Audit;
 use crate::audit_export::ExportThread;
 use crate::audit_key::AuditKey;
 use crate::audit_reader::AuditReader;
+use crate::audit_verification::Verifier;
 use crate::authorization::CurrentAuthorizer;
+use crate::backtest::jobs::{Backtests, Opening};
 use crate::bodies::Bodies;
+use crate::books::Books;
+use crate::browsers::Browsers;
 use crate::calls::{self, Offering};
 use crate::canaries::HostCanaries;
 use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
 use crate::denials::BoundedDenials;
 use crate::disk::{self, Disk};
+use crate::events_outside::{self, Selection, SendingThread};
 use crate::exporting::{Exported, Exporting};
+use crate::limits::{bytes, limits, outbound_limits, pace, server_limits, turns_at_once, workers};
+use crate::live::{self, Live, LiveCollector, VerdictsCollector};
 use crate::log_lines::Delivery;
 use crate::metrics::EngineCollector;
+use crate::opened::Opened;
 use crate::operators::Operators;
 use crate::ops;
 use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
-use crate::personal_data::HostPeople;
+use crate::personal_data::{HostPeople, Readable as _};
 use crate::quarantines::QuarantineCollector;
 use crate::receipt_log::HostReceiptLog;
 use crate::releases::Releases;
@@ -63,20 +72,13 @@ use crate::sign_in::SignIn;
 use crate::signatures::OperatorKeys;
 use crate::signers::{SignerNotifier, SignersCollector};
 use crate::spans::TurnSpans;
+use crate::standby;
 use crate::starting::{Start, VERSION};
 use crate::store_metrics::StoreCollector;
+use crate::stored::Stored;
 use crate::suspensions::Suspended;
 use crate::tls::{ExpiryCollector, HostTls, operators_certificate};
 
-/// The default number of worker threads for each core. A turn that waits for a lock, reads from the disk or
-/// runs a slow component blocks its thread, and with one thread for each core the cores would idle. As many
-/// turns run at once as there are cores, and one more for each slow one; more would only compete for the
-/// caches. The schema of rialto.toml says the same.
-const WORKERS_PER_CORE: usize = 4;
-/// How long a client may take to send a request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The timeout for making a connection to a destination.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long all listeners except the operators' stay closed after a start, while there is work from before.
 const CATCH_UP_MAX: Duration = Duration::from_secs(10);
 /// The time between two checks whether that work is done.
@@ -96,7 +98,11 @@ pub struct Shared {
     /// The components.
     pub runtime: Arc<Runtime>,
     /// The store.
-    pub store: Arc<SqliteStore>,
+    pub store: Arc<dyn HostStore>,
+    /// The same, if it is in the host's folder. It alone writes archives and has a size.
+    pub embedded: Option<Arc<SqliteStore>>,
+    /// The same, if several hosts have it and one of them serves.
+    pub lease: Option<Arc<PostgresStore>>,
     /// The network of outbound requests.
     pub outbound: Arc<Outbound>,
     /// Releases.
@@ -107,6 +113,8 @@ pub struct Shared {
     pub canaries: Arc<HostCanaries>,
     /// The candidates in the shadow of rules.
     pub shadows: Arc<Shadows>,
+    /// The backtests that operators have started.
+    pub backtests: Arc<Backtests>,
     /// Metrics.
     pub metrics: Arc<Metrics>,
     /// Spans, if the operator exports them.
@@ -115,6 +123,8 @@ pub struct Shared {
     pub access: Arc<Access>,
     /// The provider that operators sign in with, if there is one.
     pub sign_in: Option<SignIn>,
+    /// How browsers reach the operators' listener.
+    pub browsers: Browsers,
     /// The operators' passkeys, if there are any.
     pub passkeys: Option<Arc<Passkeys>>,
     /// The keys of the people whom records name, if records are encrypted.
@@ -123,10 +133,14 @@ pub struct Shared {
     pub audit: Arc<Audit>,
     /// The audit log with its proofs.
     pub audit_reader: Arc<AuditReader>,
+    /// Checks the audit log for operators.
+    pub audit_verifier: Arc<Verifier>,
     /// Whether the metrics show the names of destinations without a token.
     pub open_metrics: bool,
     /// The slowest pace of a client.
     pub pace: Pace,
+    /// The books that a scheme's context keeps.
+    pub books: Books,
     /// Archives items whose period is over.
     pub archiver: Arc<Archiver>,
     /// Free disk space.
@@ -148,6 +162,8 @@ pub struct Shared {
     pub sources: Arc<Sources>,
     /// The client certificates that are revoked.
     pub revocations: Arc<Revocations>,
+    /// What operators see as it happens.
+    pub live: Arc<Live>,
 }
 
 /// A running host. Dropping it without `stop` is like a crash.
@@ -165,7 +181,10 @@ pub struct Host {
     archiver_thread: Option<ArchiverThread>,
     checkpoints: Option<CheckpointsThread>,
     audit_export: Option<ExportThread>,
+    events_outside: Option<SendingThread>,
     handle: Handle,
+    /// With the lock of the folder.
+    _opened: Opened,
 }
 
 impl Host {
@@ -196,15 +215,20 @@ impl Host {
         let spans = exported.as_ref().map(|exported| exported.spans.clone());
         start.look()?;
         let keys = OperatorKeys::read(operator, start.scheme)?;
-        let store = SqliteStore::open(folder).context("opening the store")?;
-        start.has_release(&store)?;
-        // Behind the lock of the store: no other host of this scheme makes a key now.
+        let opened = Opened::open(start)?;
+        // Behind the lock of the folder, no other host makes a key here now. In a database another host may have made them.
+        if let Some(shared) = opened.shared() {
+            standby::has_the_keys(shared, start)?;
+        }
         let providers = crate::keys::open(operator, start.scheme)?;
         let tls = HostTls::read(operator, start.scheme, &providers)?;
-        warn_of_restored(&store)?;
+        let (store, embedded) = (opened.store(), opened.embedded().cloned());
+        if let Some(embedded) = &embedded {
+            start.has_release(&*store)?;
+            warn_of_restored(embedded)?;
+        }
         // A host that was killed has left its file of addresses.
         forget_addresses(folder)?;
-        let store = Arc::new(store);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let runtime = components(operator, folder, &*entropy)?;
@@ -216,7 +240,13 @@ impl Host {
         let authority = crate::authority::open(operator, start.scheme, &providers, &*entropy)?;
         let archives = operator.archives_path(start.scheme, folder);
         let signers = AuditKey::all(audit_key.as_ref());
+        let stored = Stored::of(operator, start.scheme, folder);
+        let verified = (stored.clone(), signers.clone());
+        let audit_verifier = Verifier::new(operator, start.scheme, verified, clock.clone())?;
         let people = HostPeople::open(operator, start.scheme, (&store, folder))?;
+        let opening = people.clone();
+        let opening: Opening = Arc::new(move |receipt| opening.readable_receipt(receipt));
+        let backtests = Backtests::new(stored.clone(), opening, clock.clone());
         let reader = AuditReader::new(store.clone(), signers, archives.clone(), people.clone());
         let audit_reader = Arc::new(reader);
         let runtime = runtime.with_authority(authority);
@@ -251,12 +281,29 @@ impl Host {
             receipt_log: audit_key
                 .is_some()
                 .then(|| Arc::new(HostReceiptLog) as Arc<dyn ReceiptLog>),
+            publications: events_outside::wanted(operator)
+                .map(|publish| Arc::new(Selection::new(publish.clone())) as Arc<dyn Publications>),
         };
+        let releases = Releases::new(
+            store.clone(),
+            runtime.clone(),
+            operator.clone(),
+            Offering::of(operator, start.scheme)?,
+            canaries.clone(),
+            clock.clone(),
+        )?;
+        if let Some(shared) = opened.shared() {
+            // All that needs no lease is done.
+            standby::wait_for_lease(shared, start, (&tls, &releases), handle)?;
+            standby::note_the_keys(shared, start)?;
+            start.has_release(&*store)?;
+        }
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits(operator))
             .context("reading the store back")?;
         if let Some(people) = &people {
             people.remember()?;
         }
+        events_outside::look(operator, start.scheme, (&*store, clock.now()), handle)?;
         canaries.recall(&*entropy)?;
         start.goes_on()?;
         metrics.add_collector(Box::new(EngineCollector(engine.clone(), outbound.clone())));
@@ -265,7 +312,9 @@ impl Host {
             Some(people) => people.clone(),
             None => Arc::new(NoCipher),
         };
-        let archiver = Archiver::new(components, store.clone(), operator, (archives, cipher));
+        let books = Books::new(stored, clock.clone());
+        let kept = (archives, cipher);
+        let archiver = Archiver::new(components, embedded.as_ref(), operator, kept);
         let archiver = Arc::new(archiver);
         let disk = Arc::new(Disk::new(operator.store.free_min));
         metrics.add_collector(Box::new(StoreCollector {
@@ -280,14 +329,6 @@ impl Host {
         let bodies = Bodies::new(operator);
         metrics.add_collector(Box::new(bodies.clone()));
         metrics.add_collector(Box::new(ExpiryCollector(tls.clone())));
-        let releases = Releases::new(
-            store.clone(),
-            runtime.clone(),
-            operator.clone(),
-            Offering::of(operator, start.scheme)?,
-            canaries.clone(),
-            clock.clone(),
-        )?;
         let life = operator.releases.suspension.millis();
         let suspended = Suspended::open(store.clone(), runtime.clone(), clock.clone(), life);
         let suspended = suspended.context("reading which rules are suspended")?;
@@ -297,6 +338,7 @@ impl Host {
         let signed = Arc::new(Signed::default());
         metrics.add_collector(Box::new(SignedCollector(signed.clone())));
         let audit = Arc::new(Audit::new(store.clone(), engine.clone(), clock.clone()));
+        metrics.add_collector(Box::new(releases.scheduled_collector()));
         let passkeys = Passkeys::of_host(operator, &operators, &store, &clock, &entropy)?;
         let access = Access::open(operators, store.clone(), clock.clone(), entropy)?;
         let access = Arc::new(access);
@@ -304,25 +346,39 @@ impl Host {
             .start(&access)
             .context("keeping that the host was started")?;
         let destinations = operator.listeners.get(OPERATORS).map(|l| l.destinations);
+        let live = Arc::new(Live::new(operator));
+        engine.observe_commits(live.changes.clone());
+        metrics.add_named_collector(Box::new(VerdictsCollector(live.clone())));
+        metrics.add_collector(Box::new(LiveCollector {
+            live: live.clone(),
+            engine: engine.clone(),
+            store: embedded.clone(),
+        }));
         let shared = Arc::new(Shared {
             engine,
             runtime,
             store,
+            embedded,
+            lease: opened.shared().cloned(),
             outbound,
             releases,
             suspended,
             canaries,
             shadows,
+            backtests,
             metrics,
             spans,
             access: access.clone(),
+            browsers: Browsers::of(sign_in.as_ref(), tls.listeners.contains_key(OPERATORS)),
             sign_in,
             passkeys,
             people,
             audit,
             audit_reader,
+            audit_verifier: Arc::new(audit_verifier),
             open_metrics: destinations.flatten() == Some(Audience::Open),
             pace: pace(operator),
+            books,
             archiver,
             disk,
             bodies,
@@ -333,6 +389,7 @@ impl Host {
             tokens: Arc::default(),
             sources: Arc::default(),
             revocations: Arc::default(),
+            live,
         });
         let exporting = match (telemetry, &exported) {
             (Some(wanted), Some(exported)) => Some(Exporting::start(wanted, exported, handle)?),
@@ -346,6 +403,7 @@ impl Host {
         let threads = Threads::start_with_spares(&shared.engine, workers, at_once);
         let threads = threads.context("starting threads")?;
         start.release(&shared, resumed)?;
+        events_outside::warn_of_vain(operator, &shared.runtime);
         resume(&shared, recovery);
         let (stop, _) = watch::channel(false);
         // Before any client can send: components must remember each key, in case it is lost later.
@@ -372,12 +430,19 @@ impl Host {
             stop.subscribe(),
         ));
         handle.spawn(scheduling::follow(shared.clone(), stop.subscribe()));
-        disk::watch(&shared.disk, &shared.store, handle, stop.subscribe())
+        handle.spawn(live::follow(shared.clone(), stop.subscribe()));
+        let measured = (folder, shared.embedded.as_ref());
+        disk::watch(&shared.disk, measured, handle, stop.subscribe())
             .context("looking at the free disk space")?;
         let checkpoints = checkpoints::start(start, &shared.store, &clock, audit_key, signed)?;
         let metrics = &shared.metrics;
         let from = (&shared.store, &*shared.archiver.folder);
         let audit_export = ExportThread::start(telemetry, from, metrics, handle)?;
+        let outbox: Arc<dyn Outbox> = shared.store.clone();
+        let sent_from = (outbox, &clock);
+        let publish = events_outside::wanted(operator);
+        let events_outside =
+            SendingThread::start(publish, start.scheme, sent_from, metrics, handle)?;
         let thread = ArchiverThread::start(shared.archiver.clone(), clock);
         let thread = thread.context("starting the thread that archives")?;
         let mut host = Self {
@@ -393,7 +458,9 @@ impl Host {
             archiver_thread: Some(thread),
             checkpoints,
             audit_export,
+            events_outside,
             handle: handle.clone(),
+            _opened: opened,
         };
         host.listen(operator, |name| name == OPERATORS)?;
         catch_up(&host.shared);
@@ -429,6 +496,16 @@ impl Host {
         self.tls.listeners.contains_key(listener)
     }
 
+    /// Whether another host has taken over. Then this one must end at once, without `stop`, which would finish what is
+    /// under way.
+    #[must_use]
+    pub fn is_taken_over(&self) -> bool {
+        self.shared
+            .lease
+            .as_ref()
+            .is_some_and(|store| store.has_lost_lease())
+    }
+
     /// Stop: answer the requests under way, write all executed turns, and end.
     pub fn stop(mut self) {
         // Before another process can take a port of this host.
@@ -440,6 +517,8 @@ impl Host {
             let _ = self.handle.block_on(server);
         }
         self.shared.shadows.stop();
+        self.shared.backtests.stop();
+        self.shared.books.stop();
         // No client is refused any more, and the committer still writes.
         self.shared.denials.write(&self.shared.engine, true);
         if let Some(thread) = self.archiver_thread.take() {
@@ -455,8 +534,17 @@ impl Host {
         if let Some(export) = self.audit_export.take() {
             export.stop();
         }
+        if let Some(sending) = self.events_outside.take() {
+            sending.stop();
+        }
         // No turn begins a call any more. Those under way may have made keys, which are destroyed.
         self.keys.close(Instant::now() + KEYS_CLOSE_MAX);
+        // The last group is written: a standby need not wait until the lease expires.
+        if let Some(lease) = &self.shared.lease
+            && let Err(error) = lease.hand_over()
+        {
+            tracing::warn!(%error, "the lease could not be handed over; it expires by itself");
+        }
         // All turns have ended: these are the last spans and almost the last log lines.
         if let Some(exporting) = self.exporting.take() {
             exporting.finish(&self.handle);
@@ -648,87 +736,6 @@ fn components(
         core_modules: ceilings.core_modules,
     };
     Runtime::new(cache, pool).map_err(|error| anyhow::anyhow!("starting wasmtime: {error:?}"))
-}
-
-fn limits(operator: &Operator) -> Limits {
-    let engine = &operator.engine;
-    let weights = engine.client_weights.iter();
-    let weights = weights.map(|(client, weight)| (client.as_str().into(), weight.0));
-    Limits {
-        turns_waiting_max: engine.turns_waiting_max as usize,
-        turns_waiting_per_client_max: engine.per_client() as usize,
-        client_weights: weights.collect(),
-        attempts_max: engine.turn_attempts_max,
-        retry_for_ms: engine.retry_for.millis(),
-        pause_subjects: engine.pause_subjects as usize,
-        pause_senders: engine.pause_senders as usize,
-        probe_initial_ms: engine.probe_initial.millis(),
-        probe_max_ms: engine.probe_max.millis(),
-        deliveries_waiting_in_memory_max: engine.deliveries_in_memory_max as usize,
-        retry_initial_ms: engine.retry_initial.millis(),
-        retry_max_ms: engine.retry_max.millis(),
-        requests_waiting_max: operator.outbound.requests_waiting_max as usize,
-        requests_waiting_per_destination_max: operator.outbound.per_destination() as usize,
-        ..Limits::default()
-    }
-}
-
-fn server_limits(operator: &Operator) -> ServerLimits {
-    let http = &operator.http;
-    ServerLimits {
-        connections_max: http.connections_max as usize,
-        connections_per_peer_max: http.connections_per_peer_max as usize,
-        header_bytes_max: bytes(http.headers_max),
-        head_timeout: HEAD_TIMEOUT,
-        pace: pace(operator),
-    }
-}
-
-/// The slowest pace of a client.
-pub(crate) fn pace(operator: &Operator) -> Pace {
-    Pace {
-        bytes_per_second: operator.http.rate_min.bytes(),
-        grace: operator.http.rate_grace.into(),
-    }
-}
-
-pub(crate) fn bytes(size: Size) -> usize {
-    usize::try_from(size.bytes()).unwrap_or(usize::MAX)
-}
-
-fn workers(operator: &Operator) -> usize {
-    match operator.engine.workers {
-        Some(workers) => workers as usize,
-        None => cores() * WORKERS_PER_CORE,
-    }
-}
-
-/// How many turns run at once while none of them is slow.
-fn turns_at_once(operator: &Operator) -> usize {
-    match operator.engine.workers {
-        Some(workers) => workers as usize,
-        None => cores().max(2),
-    }
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-fn outbound_limits(operator: &Operator) -> OutboundLimits {
-    OutboundLimits {
-        connections_per_destination: operator.outbound.connections_per_destination as usize,
-        connect_timeout: CONNECT_TIMEOUT,
-        private_ranges: {
-            let ranges = operator.outbound.private_ranges.iter();
-            ranges.map(|range| range.network()).collect()
-        },
-        breaker: BreakerPolicy {
-            failures: operator.outbound.breaker_failures,
-            pause: operator.outbound.breaker_pause.into(),
-            pause_max: operator.outbound.breaker_pause_max.into(),
-        },
-    }
 }
 
 /// Remove the files that say where the host listens, and with which certificate.

@@ -91,6 +91,17 @@ pub fn check(operator: &Operator, scheme: &Path) -> anyhow::Result<Keys> {
     Ok(keys)
 }
 
+/// Look whether the master keys that the operator's document names are there. It makes none.
+///
+/// # Errors
+/// When one is missing or cannot be used.
+pub(crate) fn are_there(operator: &Operator, scheme: &Path) -> anyhow::Result<()> {
+    let opened = Opened::of(operator, scheme)?;
+    opened
+        .keys(operator, scheme, MasterKeys::read_only)
+        .map(drop)
+}
+
 #[derive(Default)]
 struct Opened {
     all: BTreeMap<String, Arc<dyn Provider>>,

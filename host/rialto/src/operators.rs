@@ -64,6 +64,8 @@ pub struct Expiring {
     pub id: Arc<str>,
     /// When it ends.
     pub expires: Timestamp,
+    /// Whether it is a personal token, or a session that was given for one. Such a caller makes nothing that outlives it.
+    pub is_of_token: bool,
 }
 
 impl Shown {
@@ -92,6 +94,12 @@ impl Caller {
     #[must_use]
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+
+    /// Whether a personal token was shown, or a session that was given for one.
+    #[must_use]
+    pub fn is_of_token(&self) -> bool {
+        self.shown.expiring().is_some_and(|one| one.is_of_token)
     }
 
     /// The public name of the personal token or the session that was shown; empty for a token in a file.
@@ -123,8 +131,8 @@ impl Caller {
 /// The first segments of paths that are about the operator who asks, whatever the roles.
 const ABOUT_ONESELF: [&str; 5] = ["confirmations", "passkeys", "session", "sign-out", "tokens"];
 
-/// Asking what rules would say, and what their failures would come to, changes nothing.
-const CHANGE_NOTHING: [&str; 2] = ["drill", "what-if"];
+/// Asking what rules would say, what their failures would come to, and whether the audit log holds, changes nothing.
+const CHANGE_NOTHING: [&str; 3] = ["audit-log", "drill", "what-if"];
 
 /// The role that a request to the host's own API needs; none if every operator may send it.
 #[must_use]
@@ -479,6 +487,7 @@ mod tests {
         assert_eq!(role_for(&Method::GET, "/releases/2/approve"), reader);
         assert_eq!(of_change("/what-if/a-check"), reader);
         assert_eq!(of_change("/drill/a-check"), reader);
+        assert_eq!(of_change("/audit-log/verification"), reader);
         assert_eq!(of_change("/tokens"), None);
         assert_eq!(of_change("/tokens-of-others"), Some(Role::Admin));
     }

@@ -29,7 +29,7 @@ use rialto_engine::store::StoreError;
 use rialto_engine::{Clock, Entropy, Timestamp};
 use rialto_manifest::Operator;
 use rialto_manifest::operator::Role;
-use rialto_store_sqlite::{Act, Passkey, SqliteStore};
+use rialto_store::{Act, HostStore, Passkey};
 use rialto_webauthn::options::{self, base64url};
 use rialto_webauthn::{Failure, RelyingParty, registration, response};
 use serde_json::Value;
@@ -99,7 +99,7 @@ pub struct Passkeys {
     relying_party: RelyingParty,
     /// Whether an approval needs one.
     required: bool,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     /// The oldest first.
@@ -118,7 +118,7 @@ impl Passkeys {
     pub fn of_host(
         operator: &Operator,
         operators: &Operators,
-        store: &Arc<SqliteStore>,
+        store: &Arc<dyn HostStore>,
         clock: &Arc<dyn Clock>,
         entropy: &Arc<dyn Entropy>,
     ) -> anyhow::Result<Option<Arc<Self>>> {
@@ -141,7 +141,7 @@ impl Passkeys {
     /// When the relying party cannot be one, or the store cannot be read.
     pub fn open(
         operator: &Operator,
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Option<Self>> {

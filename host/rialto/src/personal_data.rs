@@ -5,6 +5,7 @@
 //! | the record of a turn (`turns`) | the path of a request, ids of documents and reminders, URLs, outcomes of requests, the reason of a failure | who ran, when and how long, calls, events, verdicts, statuses |
 //! | a receipt (`receipts`) | all of it | its subject, unless that is a person |
 //! | an entry of the audit log (`entries`) | note and details that name a person | all else, with a pseudonym for a person |
+//! | an event for the outside (`publications`) | nothing: what names a person is taken away, unless the operator lets the event name people | all else |
 //! | a document in an archive (`documents`) | all of it | collection, id, and the subject of its bundle |
 //!
 //! The keys are in a file outside the store ([`rialto_personal_data`]). The store remembers which file, and how often keys
@@ -13,6 +14,7 @@
 mod documents;
 mod entries;
 mod opening;
+mod publications;
 mod reader;
 mod receipts;
 #[cfg(test)]
@@ -28,7 +30,7 @@ use rialto_engine::history::Record;
 use rialto_engine::personal_data::{Left, PersonalData};
 use rialto_engine::store::{Receipt, StoreError};
 use rialto_personal_data::{FileId, KeysError, Leaf, Opened, People};
-use rialto_store_sqlite::{PeopleKeys, SqliteStore};
+use rialto_store::{HostStore, PeopleKeys};
 
 pub use reader::Reader;
 pub use receipts::OpenedReceipt;
@@ -39,7 +41,7 @@ const TAKEN_AWAY: &str = "";
 /// The people of a scheme.
 pub struct HostPeople {
     people: People,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
 }
 
 impl fmt::Debug for HostPeople {
@@ -185,9 +187,11 @@ impl PersonalData for HostPeople {
             people,
             receipts,
             audit,
+            publications,
         } = left;
         let Some(named) = self.named(record, people) else {
             turns::cut_path(record);
+            turns::without_bodies(record);
             return;
         };
         for receipt in receipts {
@@ -195,6 +199,9 @@ impl PersonalData for HostPeople {
         }
         for entry in audit {
             self.seal_entry(&named, entry);
+        }
+        for publication in publications {
+            self.strip_publication(&named, publication);
         }
         self.seal_record(&named, record);
     }

@@ -53,6 +53,9 @@ pub struct Plan {
     /// When its rules begin and end, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calendar: Vec<String>,
+    /// The counters that begin with it, and know nothing of before, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fresh_counters: Vec<String>,
     /// The instant at which it comes into force; when it is applied without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_from: Option<Instant>,

@@ -36,12 +36,15 @@
 mod activation;
 pub mod calendar;
 mod changes;
+mod described;
 mod earlier;
 mod last_good;
 mod planned;
 mod refused;
 mod scheduled;
+mod scheduled_metrics;
 mod views;
+mod wired;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,7 +60,7 @@ use rialto_grpc::Calls;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::OPERATORS;
 use rialto_manifest::scheme::{Scheme, SchemeDocument};
-use rialto_store_sqlite::{SqliteStore, StoredRelease};
+use rialto_store::{HostStore, StoredRelease};
 use tokio::sync::watch;
 
 use crate::audit::Actor;
@@ -77,12 +80,16 @@ use crate::spec;
 use crate::tokens;
 
 pub use changes::with_rule;
+pub use described::{ShownComponent, ShownRule};
 pub use planned::{ShownPlan, ShownSignature};
 pub use refused::Refused;
 use refused::unfit;
 use scheduled::Ahead;
 pub use scheduled::Dates;
 pub use views::{Activation, Applied, Difference, Scheduled, ShownRelease, Summary, Withdrawn};
+pub use wired::{
+    LinkKind, ShownWiring, UnheardEvent, WiredComponent, WiredLink, WiredRule, WiredStep,
+};
 
 /// The APIs of each listener; replaced with each release.
 pub type Apis = HashMap<String, Arc<ArcSwap<Api>>>;
@@ -102,7 +109,7 @@ pub struct ChangeRequest<'a> {
 
 /// The releases of a host.
 pub struct Releases {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     runtime: Arc<Runtime>,
     operator: Operator,
     officers: Officers,
@@ -115,7 +122,7 @@ pub struct Releases {
     /// The current release's document. Its lock is held while a release is made current.
     current: Mutex<Option<(u64, SchemeDocument)>>,
     /// The releases that come into force later.
-    ahead: Ahead,
+    ahead: Arc<Ahead>,
     /// The release that was loaded last, because its rules are often asked many times.
     loaded: Mutex<Option<Arc<Release>>>,
 }
@@ -126,7 +133,7 @@ impl Releases {
     /// # Errors
     /// When an officer's public key cannot be used.
     pub fn new(
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         runtime: Arc<Runtime>,
         operator: Operator,
         offering: Option<Offering>,
@@ -146,7 +153,7 @@ impl Releases {
             calls: watch::Sender::default(),
             clock,
             current: Mutex::new(None),
-            ahead: Ahead::default(),
+            ahead: Arc::default(),
             loaded: Mutex::new(None),
         })
     }
@@ -250,6 +257,22 @@ impl Releases {
         let release = Arc::new(self.prepare(number, &document)?);
         *loaded = Some(release.clone());
         Ok(release)
+    }
+
+    /// Compile and check the current release, so that its next preparation is quick. Returns its number, 0 for none. Changes
+    /// nothing in the store.
+    ///
+    /// # Errors
+    /// When it cannot be read, or does not fit.
+    pub(crate) fn prepare_current(&self, known: u64) -> Result<u64, Refused> {
+        let number = self
+            .store
+            .current_release()
+            .context("reading the current release")?;
+        if number != known && number != 0 {
+            self.prepare(number, &self.document(number)?)?;
+        }
+        Ok(number)
     }
 
     pub(super) fn document(&self, number: u64) -> Result<SchemeDocument, Refused> {

@@ -150,7 +150,7 @@ impl Shadows {
             .spawn(move || {
                 let write_down = || {
                     own.write_down(&audit, &states);
-                    suspended.tell(&states);
+                    suspended.tell(&states, &audit);
                 };
                 own.follow(&its_engine, &receiver, write_down);
             });
@@ -247,7 +247,7 @@ impl Shadows {
         let is_of_rule = filed.shadow.is_none() && filed.last_good_for.is_none();
         // A failure after which the last good release decided is no decision.
         let is_decision = !filed.verdict.leaves_it_to_last_good();
-        if filed.quarantined || !is_of_rule || !is_decision {
+        if filed.quarantined || filed.what_if || !is_of_rule || !is_decision {
             return;
         }
         if filed.canary.is_some() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
 use rialto_manifest::{Diagnostics, Manifest, Operator, SchemeDocument};
-use rialto_store_sqlite::{Outcome, SqliteStore};
+use rialto_store::{HostStore, Outcome};
 use rialto_telemetry::LogTap;
 
 use crate::audit::{Actor, AuditedAction};
@@ -118,7 +118,7 @@ impl<'a> Start<'a> {
     /// Check that there is a release to start: the folder's, or the store's current or activating one. A store
     /// without a release is of an unfinished first start. Then this start stores and compiles the components, and
     /// needs the disk space for that. An activating release has stored its components already.
-    pub(crate) fn has_release(&self, store: &SqliteStore) -> anyhow::Result<()> {
+    pub(crate) fn has_release(&self, store: &dyn HostStore) -> anyhow::Result<()> {
         let found = Found::of(store).context("reading which release is current")?;
         match (found, self.manifest) {
             (Found::Nothing, Err(problems)) => Err(problems.clone().into()),
@@ -195,7 +195,7 @@ enum Found {
 }
 
 impl Found {
-    fn of(store: &SqliteStore) -> Result<Self, rialto_engine::store::StoreError> {
+    fn of(store: &dyn HostStore) -> Result<Self, rialto_engine::store::StoreError> {
         Ok(
             match (store.current_release()?, store.activating_release()?) {
                 (0, 0) => Self::Nothing,
@@ -280,6 +280,8 @@ fn has_room(folder: &Path, needed: u64) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use rialto_store_sqlite::SqliteStore;
 
     use super::*;
 

@@ -8,7 +8,8 @@
 //! | suspended | somebody ends it | in force again; that person suspends nothing for a day |
 //! | confirmed | somebody ends it | in force again |
 //!
-//! Operators are told of each state ([`crate::rule_states`]).
+//! Operators are told of each state ([`crate::rule_states`]), and each has an entry of the audit log: of what somebody does,
+//! and of the lapse, which is the host's.
 //!
 //! A rule that is suspended is not asked, and so allows, at every step and whatever release is current. That holds for a
 //! canary too: then the rule in whose place it decides is asked.
@@ -20,10 +21,10 @@ use parking_lot::Mutex;
 use rialto_components::{Release, Runtime};
 use rialto_engine::store::StoreError;
 use rialto_engine::{Clock, Timestamp};
-use rialto_store_sqlite::{Act, SqliteStore, StoredSuspension};
+use rialto_store::{Act, HostStore, Outcome as AuditOutcome, StoredSuspension};
 use serde::{Deserialize, Serialize};
 
-use crate::audit::beginning;
+use crate::audit::{Audit, AuditedAction, beginning};
 use crate::operators::Caller;
 use crate::rule_states::{RECALLED_MS, RuleState, RuleStates};
 use crate::words;
@@ -34,6 +35,9 @@ const READ_MAX: u32 = 1_000;
 const AGAIN: u64 = 5_000;
 /// How long a person suspends nothing after nobody has confirmed a suspension of theirs; milliseconds.
 const PAUSE: u64 = 24 * 3_600_000;
+
+/// The state of a suspension that nobody has confirmed in time.
+const LAPSED: &str = "LAPSED";
 
 /// A suspension as the operators' API shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +106,7 @@ pub enum NotSuspended {
 
 /// The suspensions of a host.
 pub struct Suspended {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     runtime: Arc<Runtime>,
     clock: Arc<dyn Clock>,
     /// How long one without confirmation lasts; milliseconds.
@@ -126,7 +130,7 @@ impl Suspended {
     /// # Errors
     /// When the store cannot be read.
     pub fn open(
-        store: Arc<SqliteStore>,
+        store: Arc<dyn HostStore>,
         runtime: Arc<Runtime>,
         clock: Arc<dyn Clock>,
         life: u64,
@@ -292,19 +296,57 @@ impl Suspended {
         Ok(())
     }
 
-    /// Tell operators which states have begun since the last call, and after a start those of some time before.
-    pub fn tell(&self, states: &RuleStates) {
+    /// Tell operators which states have begun since the last call, and after a start those of some time before. What has
+    /// lapsed gets its entry of the audit log: nobody's action has one.
+    pub fn tell(&self, states: &RuleStates, audit: &Audit) {
+        for (id, state) in self.news() {
+            if state.state == LAPSED {
+                self.write_down(id, &state, audit);
+            }
+            states.tell(state);
+        }
+    }
+
+    /// Writes into the audit log and the log that a suspension has lapsed, unless an earlier start has.
+    fn write_down(&self, id: u64, state: &RuleState, audit: &Audit) {
+        let about = format!("suspension {id}");
+        let action = "suspension-lapse";
+        let rule = &state.rule;
+        match self
+            .store
+            .has_operation((action, &about), Timestamp(state.at))
+        {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!(%rule, suspension = id, "a suspension has lapsed, because nobody has confirmed it: the rule is in force again");
+                let why = format!("rule {rule}: {}", state.reason);
+                audit.of_host(vec![(
+                    AuditedAction::new(action, &about),
+                    AuditOutcome::Done(why),
+                )]);
+            }
+            Err(error) => {
+                tracing::error!(%error, %rule, suspension = id, "that a suspension has lapsed is not in the audit log yet: the store could not be read; it is tried again");
+                let mut telling = self.telling.lock();
+                telling.told.remove(&(id, state.state));
+                telling.next = self.clock.now().0.saturating_add(AGAIN);
+            }
+        }
+    }
+
+    /// The states that have begun since the last call, with the numbers of their suspensions, the oldest first.
+    fn news(&self) -> Vec<(u64, RuleState)> {
         let now = self.clock.now().0;
         let mut telling = self.telling.lock();
         if now < telling.next {
-            return;
+            return Vec::new();
         }
         let all = match self.read(now) {
             Ok(all) => all,
             Err(error) => {
                 tracing::error!(%error, "operators are not told which rules are suspended: the store could not be read; it is tried again");
                 telling.next = now.saturating_add(AGAIN);
-                return;
+                return Vec::new();
             }
         };
         let waiting = all.iter().filter(|one| is_in_force(one, now));
@@ -312,14 +354,11 @@ impl Suspended {
         telling.next = lapses.map(|one| one.until.0).min().unwrap_or(u64::MAX);
         let recalled = now.saturating_sub(RECALLED_MS);
         let begun = all.iter().flat_map(|one| states_of(one, now));
-        let mut news: Vec<RuleState> = begun
+        let mut news: Vec<(u64, RuleState)> = begun
             .filter(|(id, state)| state.at >= recalled && telling.told.insert((*id, state.state)))
-            .map(|(_, state)| state)
             .collect();
-        news.sort_by_key(|state| state.at);
-        for state in news {
-            states.tell(state);
-        }
+        news.sort_by_key(|(_, state)| state.at);
+        news
     }
 }
 
@@ -350,7 +389,7 @@ fn states_of(one: &StoredSuspension, now: u64) -> Vec<(u64, RuleState)> {
     if is_lapsed(one, now) {
         let said =
             format!("nobody has confirmed that {person} has suspended it: it is in force again");
-        all.push(("LAPSED", one.until.0, said));
+        all.push((LAPSED, one.until.0, said));
     }
     let all = all.into_iter().map(|(state, at, reason)| {
         let told = RuleState {
@@ -396,7 +435,7 @@ fn shown(one: StoredSuspension, now: u64) -> ShownSuspension {
     } else if one.confirmed.is_some() {
         "CONFIRMED"
     } else if is_lapsed(&one, now) {
-        "LAPSED"
+        LAPSED
     } else {
         "SUSPENDED"
     };

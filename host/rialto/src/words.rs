@@ -9,6 +9,7 @@ use rialto_engine::history::{Ended, Kind, Record, Step};
 
 use crate::ops::Story;
 
+mod as_of;
 mod backtest;
 mod canaries;
 mod coverage;
@@ -24,6 +25,7 @@ mod what_if;
 mod wiring;
 mod wrap;
 
+pub use as_of::{RuleInForce, StepAsOf, Stood, StoodVerdict, VerdictAsOf, verdict_as_of};
 pub use backtest::{backtest, shadow};
 pub use canaries::canary;
 pub use coverage::coverage;
@@ -215,6 +217,10 @@ fn words(step: &Step, paint: &Paint) -> String {
         }
         Step::Sealed { steps, .. } => paint.dim(&format!(
             "names a person whose key is destroyed or missing; unreadable steps: {steps}"
+        )),
+        Step::Message(message) => paint.dim(&format!(
+            "keeps the message {} ({} bytes; --json shows it)",
+            message.line, message.body_bytes
         )),
         Step::Replied { refused: None } => "answers the call".to_owned(),
         Step::Replied {

@@ -161,12 +161,16 @@ DECLARE
     parent text;
     first  timestamp;
     child  text;
+    is_other boolean;
 BEGIN
     FOREACH parent IN ARRAY ARRAY['journal', 'receipts', 'history_subjects', 'audit_entries'] LOOP
         FOR n IN 0..2 LOOP
             first := date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => n);
             child := parent || to_char(first, '_YYYY_MM');
-            IF to_regclass(format('rialto.%I', child)) IS NULL THEN
+            -- A month of which rows are in the table of other months already stays there.
+            EXECUTE format('SELECT EXISTS (SELECT 1 FROM rialto.%I WHERE written >= %L AND written < %L)',
+                parent || '_other', first AT TIME ZONE 'UTC', (first + interval '1 month') AT TIME ZONE 'UTC') INTO is_other;
+            IF to_regclass(format('rialto.%I', child)) IS NULL AND NOT is_other THEN
                 EXECUTE format('CREATE TABLE rialto.%I (LIKE rialto.%I INCLUDING ALL)', child, parent);
                 EXECUTE format('ALTER TABLE rialto.%I ATTACH PARTITION rialto.%I FOR VALUES FROM (%L) TO (%L)',
                     parent, child, first AT TIME ZONE 'UTC', (first + interval '1 month') AT TIME ZONE 'UTC');

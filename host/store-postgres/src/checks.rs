@@ -1,16 +1,19 @@
 //! What a database must be before anything is written to it.
 
 use std::net::IpAddr;
+use std::time::{Duration, SystemTime};
 
 use sqlx::PgConnection;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
+use crate::connections::Connector;
 use crate::{OpenError, Settings};
 
 /// The oldest server, as `server_version_num`.
 const SERVER_MIN: i32 = 140_000;
 
-/// Refuse a server on another machine without verified TLS.
+/// Refuse a server on another machine without verified TLS. `verify-ca` verifies no name, and public authorities are trusted
+/// beside the one that is named: whoever has any public certificate could be the database.
 pub(crate) fn protected(options: &PgConnectOptions) -> Result<(), OpenError> {
     let host = options.get_host();
     let local = options.get_socket().is_some()
@@ -21,10 +24,79 @@ pub(crate) fn protected(options: &PgConnectOptions) -> Result<(), OpenError> {
             .parse()
             .is_ok_and(|address: IpAddr| address.is_loopback());
     match options.get_ssl_mode() {
-        PgSslMode::VerifyFull | PgSslMode::VerifyCa => Ok(()),
+        PgSslMode::VerifyFull => Ok(()),
         _ if local => Ok(()),
         _ => Err(OpenError::Unprotected(host.to_owned())),
     }
+}
+
+/// How far this machine's clock may be from the database's.
+const CLOCKS_APART_MAX: Duration = Duration::from_mins(1);
+
+/// Codes of PostgreSQL with which a connection is refused, and what to do.
+const REFUSALS: [(&str, &str); 5] = [
+    (
+        "3D000",
+        "create the database, or correct its name in the URL",
+    ),
+    (
+        "28P01",
+        "put the user's password into the file that the variable PGPASSFILE names",
+    ),
+    (
+        "28000",
+        "let the user in by pg_hba.conf, or correct its name in the URL",
+    ),
+    (
+        "53300",
+        "raise max_connections of the server, or end what uses its connections",
+    ),
+    ("57P03", "wait until the server has started"),
+];
+
+/// A connection to the database.
+///
+/// # Errors
+/// When none is made, with what to do.
+pub(crate) async fn reached(connector: &Connector) -> Result<PgConnection, OpenError> {
+    connector.connect().await.map_err(|error| {
+        let code = error.as_database_error().and_then(|error| error.code());
+        let code = code.unwrap_or_default();
+        let known = REFUSALS.iter().find(|(known, _)| *known == code);
+        let help = known.map_or(
+            "start the server, or correct the host, the port and the TLS settings in the URL",
+            |(_, help)| *help,
+        );
+        let options = &connector.options;
+        let place = match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}, port {}", options.get_host(), options.get_port()),
+        };
+        let why = match &error {
+            sqlx::Error::Database(error) => error.message().to_owned(),
+            error => error.to_string(),
+        };
+        OpenError::Unreachable { place, why, help }
+    })
+}
+
+/// Refuse a machine whose clock is far from the database's. The host's clock dates what the scheme keeps, and another host
+/// goes on from there.
+pub(crate) async fn clocks_agree(connection: &mut PgConnection) -> Result<(), OpenError> {
+    let there: f64 = sqlx::query_scalar("SELECT extract(epoch FROM clock_timestamp())::float8")
+        .fetch_one(connection)
+        .await?;
+    let here = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let apart = here.unwrap_or_default().as_secs_f64() - there;
+    let difference = Duration::try_from_secs_f64(apart.abs()).unwrap_or(Duration::MAX);
+    if difference <= CLOCKS_APART_MAX {
+        return Ok(());
+    }
+    let than = if apart > 0.0 { "ahead of" } else { "behind" };
+    Err(OpenError::Clock {
+        seconds: difference.as_secs(),
+        than,
+    })
 }
 
 /// Refuse a server that does not keep what it acknowledges, or is not the one that is meant.
@@ -101,7 +173,7 @@ mod tests {
             ("postgres:///a?host=/run/postgresql", true),
             ("postgres://db.example/a", false),
             ("postgres://db.example/a?sslmode=require", false),
-            ("postgres://db.example/a?sslmode=verify-ca", true),
+            ("postgres://db.example/a?sslmode=verify-ca", false),
             ("postgres://db.example/a?sslmode=verify-full", true),
         ] {
             let options: PgConnectOptions = url.parse().unwrap();

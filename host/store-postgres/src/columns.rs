@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use rialto_engine::store::{Group, StoreError};
+use rialto_store::DeliveryHead;
 use sqlx::PgConnection;
 
 use crate::entry::{Entry, LAYOUT};
-use crate::rows::{Head, json, signed};
-use crate::text::stored;
+use crate::rows::{json, signed};
+use crate::text::owned;
 
 /// The function's parameters are those of `migrations/0001_store.sql`.
 const WRITE: &str = "SELECT rialto.write_group_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
@@ -69,25 +70,21 @@ struct Letters {
     ats: Vec<i64>,
 }
 
-fn text(text: &str) -> String {
-    stored(text).into_owned()
-}
-
 fn all(numbers: &[u64]) -> Result<Vec<i64>, StoreError> {
     numbers.iter().map(|n| signed(*n)).collect()
 }
 
 impl Columns {
-    /// The columns of a group.
+    /// The columns of a group. `published` is the last number of an event for the outside before it.
     ///
     /// # Errors
     /// When a part of it cannot be encoded.
-    pub fn of(group: &Group) -> Result<Self, StoreError> {
+    pub fn of(group: &Group, published: u64) -> Result<Self, StoreError> {
         let mut columns = Self {
             lsn: signed(group.lsn.0)?,
             next_id: signed(group.next_id)?,
             turns: i32::try_from(group.turns).unwrap_or(i32::MAX),
-            entry: Entry::of(group).encode()?,
+            entry: Entry::of(group, published).encode()?,
             deliveries_removed: all(&group.deliveries_removed)?,
             outbound_removed: all(&group.outbound_removed)?,
             letters_removed: all(&group.dead_letters_removed)?,
@@ -103,20 +100,20 @@ impl Columns {
     fn add_documents(&mut self, group: &Group) -> Result<(), StoreError> {
         for collection in &group.collections {
             self.collections.0.push(i64::from(collection.id.0));
-            self.collections.1.push(text(&collection.component));
-            self.collections.2.push(text(&collection.name));
+            self.collections.1.push(owned(&collection.component));
+            self.collections.2.push(owned(&collection.name));
         }
         for document in &group.documents {
             let collection = i64::from(document.collection.0);
             let Some(body) = &document.body else {
                 self.removed.0.push(collection);
-                self.removed.1.push(text(&document.id));
+                self.removed.1.push(owned(&document.id));
                 continue;
             };
             self.documents.0.push(collection);
-            self.documents.1.push(text(&document.id));
+            self.documents.1.push(owned(&document.id));
             self.documents.2.push(signed(document.version)?);
-            self.documents.3.push(text(body));
+            self.documents.3.push(owned(body));
         }
         Ok(())
     }
@@ -124,22 +121,22 @@ impl Columns {
     fn add_work(&mut self, group: &Group) -> Result<(), StoreError> {
         for delivery in &group.deliveries_added {
             self.deliveries.0.push(signed(delivery.id)?);
-            self.deliveries.1.push(json(&Head::of(delivery))?);
+            self.deliveries.1.push(json(&DeliveryHead::of(delivery))?);
             self.deliveries.2.push(delivery.payload.encode());
         }
         for reminder in &group.reminders_set {
             let reminders = &mut self.reminders;
-            reminders.components.push(text(&reminder.component));
-            reminders.ids.push(text(&reminder.id));
+            reminders.components.push(owned(&reminder.component));
+            reminders.ids.push(owned(&reminder.id));
             reminders.dues.push(signed(reminder.due.0)?);
             reminders.generations.push(signed(reminder.generation)?);
-            reminders.payloads.push(text(&reminder.payload));
+            reminders.payloads.push(owned(&reminder.payload));
             reminders.subjects.push(json(&reminder.subjects)?);
             reminders.traces.push(reminder.trace.to_string());
         }
         for (component, id) in &group.reminders_removed {
-            self.cancelled.0.push(text(component));
-            self.cancelled.1.push(text(id));
+            self.cancelled.0.push(owned(component));
+            self.cancelled.1.push(owned(id));
         }
         for request in &group.outbound_added {
             self.outbound.0.push(signed(request.id)?);
@@ -152,10 +149,12 @@ impl Columns {
         let letters = &mut self.letters;
         for letter in &group.dead_letters_added {
             letters.ids.push(signed(letter.delivery.id)?);
-            letters.heads.push(json(&Head::of(&letter.delivery))?);
+            letters
+                .heads
+                .push(json(&DeliveryHead::of(&letter.delivery))?);
             letters.payloads.push(letter.delivery.payload.encode());
             letters.attempts.push(i64::from(letter.attempts));
-            letters.errors.push(text(&letter.error));
+            letters.errors.push(owned(&letter.error));
             letters.ats.push(signed(letter.at.0)?);
         }
         Ok(())
@@ -164,17 +163,17 @@ impl Columns {
     fn add_records(&mut self, group: &Group) -> Result<(), StoreError> {
         for receipt in &group.receipts {
             self.receipts.0.push(signed(receipt.id)?);
-            self.receipts.1.push(text(&receipt.subject));
+            self.receipts.1.push(owned(&receipt.subject));
             self.receipts.2.push(signed(receipt.at.0)?);
-            self.receipts.3.push(text(&receipt.body));
+            self.receipts.3.push(owned(&receipt.body));
         }
         for entry in &group.audit {
             self.audit.0.push(signed(entry.at.0)?);
-            self.audit.1.push(text(&entry.body));
+            self.audit.1.push(owned(&entry.body));
         }
         let subjects = group.history.iter().flat_map(|record| &record.subjects);
         let subjects: BTreeSet<_> = subjects.collect();
-        self.subjects = subjects.into_iter().map(|subject| text(subject)).collect();
+        self.subjects = subjects.into_iter().map(|subject| owned(subject)).collect();
         Ok(())
     }
 

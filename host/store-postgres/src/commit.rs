@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::columns::{Columns, Outcome};
 use crate::connections::Connector;
 use crate::failures::failed;
+use crate::lease;
 use crate::rows::signed;
 
 /// Connections that write groups.
@@ -65,6 +66,8 @@ pub(crate) struct Committer {
     jobs: Vec<mpsc::Sender<Job>>,
     /// The number of the next group. One thread writes groups.
     next: AtomicU64,
+    /// The last number of an event for the outside.
+    published: AtomicU64,
     progress: Arc<watch::Sender<Progress>>,
 }
 
@@ -88,18 +91,25 @@ impl Committer {
         Self {
             jobs: jobs.collect(),
             next: AtomicU64::new(1),
+            published: AtomicU64::new(0),
             progress,
         }
     }
 
-    /// Begin after the group with this number.
-    pub fn begin(&self, seq: u64, epoch: i64) {
+    /// Begin after the group with this number. `published` is the last number of an event for the outside until then.
+    pub fn begin(&self, (seq, published): (u64, u64), epoch: i64) {
         self.next.store(seq + 1, Ordering::Release);
+        self.published.store(published, Ordering::Release);
         self.progress.send_replace(Progress {
             seq,
             epoch,
             failure: None,
         });
+    }
+
+    /// Give the next event for the outside the number after this one.
+    pub fn continue_after(&self, published: u64) {
+        self.published.store(published, Ordering::Release);
     }
 
     /// Write nothing more, for this reason, unless there is one already.
@@ -117,7 +127,10 @@ impl Committer {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
-        let columns = Columns::of(group)?;
+        let events = group.publications.len() as u64;
+        let published = self.published.load(Ordering::Acquire);
+        let columns = Columns::of(group, published)?;
+        self.published.store(published + events, Ordering::Release);
         let seq = self.next.fetch_add(1, Ordering::AcqRel);
         let (outcome, submitted) = oneshot::channel();
         let job = Job {
@@ -187,13 +200,40 @@ impl Writer {
             match self.attempt(&job.columns, at).await {
                 Ok(Outcome::Written) => return Ok(()),
                 Ok(Outcome::Fenced) => return Err(StoreError::Fenced),
-                Ok(Outcome::Gap) if before_is_known => return Err(lost(job.seq)),
+                Ok(Outcome::Gap) if before_is_known => {
+                    self.note_loss(at).await;
+                    return Err(lost(job.seq));
+                }
                 Ok(Outcome::Gap) => {
                     self.wait_for(job.seq - 1).await?;
                     attempts = self.connector.attempts();
                 }
                 Err(error) => attempts.again(error).await.map_err(failed)?,
             }
+        }
+    }
+
+    /// Have the database remember that it has lost something, so that no host serves before somebody has accepted that.
+    async fn note_loss(&mut self, (partition, epoch, seq): (i32, i64, i64)) {
+        let noting = async {
+            let mut connection = match self.connection.take() {
+                Some(connection) => connection,
+                None => self.connector.connect().await?,
+            };
+            sqlx::query(
+                "INSERT INTO rialto.facts
+                 SELECT $3, $4 FROM rialto.partitions WHERE partition = $1 AND epoch = $2
+                 ON CONFLICT DO NOTHING",
+            )
+            .bind(partition)
+            .bind(epoch)
+            .bind(lease::lost_fact(partition))
+            .bind((seq - 1).to_string())
+            .execute(&mut connection)
+            .await
+        };
+        if let Err(error) = self.connector.in_time(noting).await {
+            tracing::error!(%error, "ALERT: the database has lost what it acknowledged, and does not remember that: stop the other hosts");
         }
     }
 
@@ -229,8 +269,9 @@ impl Writer {
 /// A group was acknowledged, and the database does not have it.
 fn lost(seq: u64) -> StoreError {
     StoreError::Failed(format!(
-        "the database has lost the group with number {} after it was acknowledged: it was restored, or a replica without \
-         synchronous replication has become the primary. This host stops; start it again only when you accept the loss",
+        "ALERT: the database has lost the group with number {} after it was acknowledged: it was restored, or a replica \
+         without synchronous replication has become the primary. No host serves until somebody accepts the loss, which the \
+         operators' document explains",
         seq - 1
     ))
 }

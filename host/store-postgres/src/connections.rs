@@ -7,14 +7,19 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions as _, Executor as _, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, PgConnection};
 use tokio::sync::Semaphore;
 
+use crate::Settings;
 use crate::failures::may_pass;
 
-/// What every connection is set to. Plans by index alone: a table's statistics may be from when it was empty. A commit
-/// that is acknowledged is on disk, whatever the server's default is; a stronger default stays.
+/// What every connection is set to. Plans by index alone: a table's statistics may be from when it was empty. A host that is
+/// gone or frozen in the middle of a change keeps no lock for longer than the takeover's time. A commit that is
+/// acknowledged is on disk, whatever the server's default is; a stronger default stays.
 const SETTINGS: &str = "
+    SET idle_in_transaction_session_timeout = '2s'; SET lock_timeout = '4s';
+    SET tcp_keepalives_idle = 4; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
+    SET default_transaction_isolation = 'read committed';
     SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
     SET plan_cache_mode = force_generic_plan; SET client_min_messages = warning;
     SELECT set_config('synchronous_commit', 'on', false)
@@ -36,6 +41,17 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
+    /// Connections with these options, for a host with these settings.
+    pub fn new(options: PgConnectOptions, settings: &Settings) -> Self {
+        Self {
+            options: options
+                .application_name(&format!("rialto {}", settings.owner))
+                .disable_statement_logging(),
+            answer_within: settings.answer_within,
+            outage_max: settings.outage_max,
+        }
+    }
+
     /// A new connection.
     pub async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
         self.in_time(async {
@@ -63,6 +79,12 @@ impl Connector {
             until: Instant::now() + self.outage_max,
             pause: PAUSE,
         }
+    }
+
+    /// How long the server may work on one read. A read that takes longer is ended by the server, so that no second one
+    /// works beside it.
+    fn read_max(&self) -> Duration {
+        self.answer_within.mul_f64(0.9)
     }
 }
 
@@ -109,15 +131,27 @@ impl Readers {
         &self,
         reading: impl AsyncFn(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
-        let permit = self.permits.acquire().await;
-        let _permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
         let mut attempts = self.connector.attempts();
+        let permit = tokio::time::timeout_at(attempts.until.into(), self.permits.acquire()).await;
+        let late = |_| sqlx::Error::PoolTimedOut;
+        let _permit = permit.map_err(late)?.map_err(|_| sqlx::Error::PoolClosed)?;
         loop {
             match self.attempt(&reading).await {
                 Ok(read) => return Ok(read),
                 Err(error) => attempts.again(error).await?,
             }
         }
+    }
+
+    async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.connector.connect().await?;
+        let most = format!(
+            "SET statement_timeout = {}",
+            self.connector.read_max().as_millis()
+        );
+        let set = connection.execute(AssertSqlSafe(most));
+        self.connector.in_time(set).await?;
+        Ok(connection)
     }
 
     async fn attempt<T>(
@@ -127,7 +161,7 @@ impl Readers {
         let idle = self.idle.lock().pop();
         let mut connection = match idle {
             Some(connection) => connection,
-            None => self.connector.connect().await?,
+            None => self.connect().await?,
         };
         let read = self.connector.in_time(reading(&mut connection)).await;
         match &read {

@@ -33,6 +33,17 @@ pub enum LeaseError {
         /// Until its lease expires, if it is not renewed.
         expires_in: Duration,
     },
+    /// The database has lost what it had acknowledged, and nobody has accepted that.
+    #[error(
+        "the database has lost the group with number {seq}, and perhaps more, after it was acknowledged: find out with those who \
+         use the scheme what is missing; `DELETE FROM rialto.facts WHERE key = '{fact}'` accepts the loss, and a host serves"
+    )]
+    Lost {
+        /// The first group that is known to be missing.
+        seq: String,
+        /// What the database remembers it by.
+        fact: String,
+    },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -47,6 +58,19 @@ pub struct LeaseState {
     pub owner: String,
     /// Until it expires; none if it has.
     pub expires_in: Option<Duration>,
+}
+
+/// Why the database does not give the lease.
+enum Refused {
+    /// Another host has it.
+    Taken(LeaseState),
+    /// It has lost this group.
+    Lost(String),
+}
+
+/// By what the database remembers that it has lost a group of a partition.
+pub(crate) fn lost_fact(partition: i32) -> String {
+    format!("lost-{partition}")
 }
 
 /// What this host knows of its own lease.
@@ -113,11 +137,20 @@ impl Lease {
         let mut connection = self.connector.connect().await.map_err(failed)?;
         let taking = self.take_with(&mut connection);
         let taken = self.connector.in_time(taking).await.map_err(failed)?;
-        let epoch = taken.map_err(|state| LeaseError::Taken {
-            partition: self.settings.partition,
-            owner: state.owner,
-            expires_in: state.expires_in.unwrap_or_default(),
+        let epoch = taken.map_err(|refused| match refused {
+            Refused::Taken(state) => LeaseError::Taken {
+                partition: self.settings.partition,
+                owner: state.owner,
+                expires_in: state.expires_in.unwrap_or_default(),
+            },
+            Refused::Lost(seq) => LeaseError::Lost {
+                seq,
+                fact: lost_fact(self.settings.partition()),
+            },
         })?;
+        if let Some(before) = self.renewing.lock().take() {
+            before.abort();
+        }
         *self.held.lock() = Held {
             epoch: Some(epoch),
             until: Some(asked + self.settings.lease),
@@ -129,17 +162,14 @@ impl Lease {
             held: self.held.clone(),
             epoch,
         };
-        let renewing = tokio::spawn(renewal.run(connection));
-        if let Some(before) = self.renewing.lock().replace(renewing) {
-            before.abort();
-        }
+        *self.renewing.lock() = Some(tokio::spawn(renewal.run(connection)));
         Ok(epoch)
     }
 
     async fn take_with(
         &self,
         connection: &mut PgConnection,
-    ) -> Result<Result<i64, LeaseState>, sqlx::Error> {
+    ) -> Result<Result<i64, Refused>, sqlx::Error> {
         let partition = self.settings.partition();
         for table in [
             "INSERT INTO rialto.partitions (partition) VALUES ($1) ON CONFLICT DO NOTHING",
@@ -152,7 +182,13 @@ impl Lease {
         let state = read(&mut transaction, partition, true).await?;
         if state.expires_in.is_some() && state.owner != self.settings.owner {
             transaction.rollback().await?;
-            return Ok(Err(state));
+            return Ok(Err(Refused::Taken(state)));
+        }
+        let lost = sqlx::query_scalar("SELECT value FROM rialto.facts WHERE key = $1");
+        let lost = lost.bind(lost_fact(partition));
+        if let Some(seq) = lost.fetch_optional(&mut *transaction).await? {
+            transaction.rollback().await?;
+            return Ok(Err(Refused::Lost(seq)));
         }
         let epoch: i64 = sqlx::query_scalar(
             "UPDATE rialto.leases SET epoch = epoch + 1, owner = $2, taken_at = clock_timestamp(),
@@ -250,13 +286,22 @@ impl Renewal {
             tokio::time::sleep(self.settings.renew_every).await;
             let asked = Instant::now();
             match self.renew(&mut connection).await {
-                Ok(true) => self.held.lock().until = Some(asked + self.settings.lease),
+                Ok(true) => {
+                    let mut held = self.held.lock();
+                    if held.epoch == Some(self.epoch) {
+                        held.until = Some(asked + self.settings.lease);
+                    }
+                }
                 Ok(false) => {
                     tracing::error!(
                         partition = self.settings.partition,
                         "another host has taken over the partition; this one writes nothing more"
                     );
-                    self.held.lock().lost = true;
+                    let mut held = self.held.lock();
+                    // The host may have taken it again meanwhile.
+                    if held.epoch == Some(self.epoch) {
+                        held.lost = true;
+                    }
                     return;
                 }
                 Err(error) => {

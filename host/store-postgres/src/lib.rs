@@ -7,24 +7,34 @@
 //!
 //! The store has a runtime of its own. Every call blocks its thread, which must not be a thread of a runtime.
 
+mod audit;
 mod checks;
 mod columns;
 mod commit;
 mod connections;
+mod dump;
 mod entry;
 mod failures;
 mod history;
 mod lease;
+mod load;
 mod migrations;
+mod operators;
+mod plans;
+mod publications;
+mod receipts;
+mod releases;
 mod rows;
+mod snapshot;
 mod store;
 mod text;
 
 use std::time::Duration;
 
 use rialto_engine::store::{Group, StoreError};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{Acquire as _, ConnectOptions as _, PgConnection};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
+use sqlx::query::Query;
+use sqlx::{Acquire as _, PgConnection, Postgres};
 use tokio::runtime::Runtime;
 
 use commit::Committer;
@@ -36,7 +46,18 @@ pub use commit::Submitted;
 pub use entry::ChangedDocument;
 pub use history::JournalGroup;
 pub use lease::{LeaseError, LeaseState};
+pub use load::is_new;
 pub use migrations::LAYOUT;
+pub use receipts::PostgresReceipts;
+pub use snapshot::PostgresSnapshot;
+
+/// How long after a recovery the tables of the coming months are made first.
+const MONTHS_AFTER: Duration = Duration::from_secs(60);
+/// How often the tables of the coming months are made.
+const MONTHS_EVERY: Duration = Duration::from_hours(6);
+
+/// A query whose parameters are bound.
+pub(crate) type Bound = Query<'static, Postgres, PgArguments>;
 
 /// How a host uses the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +166,30 @@ pub enum OpenError {
     /// The database refused.
     #[error("the database cannot be used: {0}")]
     Database(#[from] sqlx::Error),
+    /// No connection was made.
+    #[error("no connection to the database on {place}: {why}; {help}")]
+    Unreachable {
+        /// The server.
+        place: String,
+        /// What the server or the system said.
+        why: String,
+        /// What to do.
+        help: &'static str,
+    },
+    /// The clocks differ.
+    #[error("this machine's clock is {seconds} s {than} the database's: set both by NTP")]
+    Clock {
+        /// By how much.
+        seconds: u64,
+        /// In which direction.
+        than: &'static str,
+    },
+    /// No host has served on the database.
+    #[error("the database has no scheme: serve one on it first")]
+    NoScheme,
+    /// What the database has cannot be read.
+    #[error(transparent)]
+    Contents(StoreError),
     /// The runtime cannot be started.
     #[error("the store's threads cannot be started: {0}")]
     Threads(std::io::Error),
@@ -158,8 +203,12 @@ pub struct PostgresStore {
     readers: Readers,
     committer: Committer,
     lease: Lease,
+    /// Where events for the outside were read last.
+    cursor: publications::Cursor,
     /// The connection of changes that are no groups.
     changes: tokio::sync::Mutex<Option<PgConnection>>,
+    /// Makes the tables of the coming months, while this host has the lease.
+    months: parking_lot::Mutex<Option<tokio::task::JoinHandle<()>>>,
 }
 
 impl PostgresStore {
@@ -170,13 +219,7 @@ impl PostgresStore {
     pub fn open(url: &str, settings: Settings) -> Result<Self, OpenError> {
         let options = parsed(url)?;
         checks::protected(&options)?;
-        let connector = Connector {
-            options: options
-                .application_name(&format!("rialto {}", settings.owner))
-                .disable_statement_logging(),
-            answer_within: settings.answer_within,
-            outage_max: settings.outage_max,
-        };
+        let connector = Connector::new(options, &settings);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("store")
@@ -189,7 +232,9 @@ impl PostgresStore {
             readers: Readers::new(connector.clone(), settings.readers),
             committer,
             lease: Lease::new(connector.clone(), settings.clone()),
+            cursor: publications::Cursor::default(),
             changes: tokio::sync::Mutex::new(None),
+            months: parking_lot::Mutex::new(None),
             runtime,
             connector,
             settings,
@@ -221,11 +266,58 @@ impl PostgresStore {
         self.lease.holds()
     }
 
+    /// Whether another host has the lease.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_taken(&self) -> Result<bool, StoreError> {
+        let owner = self.settings.owner.clone();
+        let rows = self.all(
+            "SELECT FROM rialto.leases WHERE partition = $1 AND owner <> $2 AND expires_at > clock_timestamp()",
+            |query| query.bind(owner.clone()),
+        )?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Note by their names which keys of the scheme were made. They are in the files of the host that made them.
+    ///
+    /// # Errors
+    /// When the database fails, or another host has taken over.
+    pub fn note_keys(&self, names: &[&str]) -> Result<(), StoreError> {
+        for name in names {
+            self.execute(
+                "INSERT INTO rialto.facts SELECT format('key-%s-%s', $1::int4, $2::text), 'made' ON CONFLICT DO NOTHING",
+                |query| query.bind(text::owned(name)),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Whether a key of this name was noted.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn has_noted_key(&self, name: &str) -> Result<bool, StoreError> {
+        let rows = self.all(
+            "SELECT 1 FROM rialto.facts WHERE key = format('key-%s-%s', $1::int4, $2::text)",
+            |query| query.bind(text::owned(name)),
+        )?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Whether another host has taken over, as far as this host knows. It then writes nothing more.
+    pub fn has_lost_lease(&self) -> bool {
+        self.lease.is_lost() || self.committer.failure() == Some(StoreError::Fenced)
+    }
+
     /// Hand the lease over when all groups are written. This store writes nothing more until it recovers again.
     ///
     /// # Errors
     /// When the database fails. The lease then ends by itself.
     pub fn hand_over(&self) -> Result<(), StoreError> {
+        if let Some(months) = self.months.lock().take() {
+            months.abort();
+        }
         self.runtime.block_on(async {
             self.committer.settled().await;
             self.committer.stop(StoreError::Fenced);
@@ -258,9 +350,60 @@ impl PostgresStore {
         read.map_err(failed)
     }
 
+    /// The rows of a query, whose first parameter is the partition.
+    fn all(
+        &self,
+        text: &'static str,
+        bind: impl Fn(Bound) -> Bound,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        let partition = self.settings.partition();
+        self.read_with(async |connection| {
+            let query = bind(sqlx::query(text).bind(partition));
+            query.fetch_all(connection).await
+        })
+    }
+
+    /// Change rows by one statement, whose first parameter is the partition. Returns how many have changed.
+    fn execute(
+        &self,
+        text: &'static str,
+        bind: impl FnOnce(Bound) -> Bound,
+    ) -> Result<u64, StoreError> {
+        let partition = self.settings.partition();
+        self.change(async |connection| {
+            let query = bind(sqlx::query(text).bind(partition));
+            Ok(query.execute(connection).await?.rows_affected())
+        })
+    }
+
+    /// A counter; 0 if it was never set.
+    fn counter(&self, name: &'static str) -> Result<u64, StoreError> {
+        let rows = self.all(
+            "SELECT value FROM rialto.counters WHERE partition = $1 AND name = $2",
+            |query| query.bind(name),
+        )?;
+        rows.first()
+            .map_or(Ok(0), |row| rows::Columns(row).number(0))
+    }
+
+    fn set_counter(&self, name: &'static str, value: u64) -> Result<(), StoreError> {
+        let value = rows::signed(value)?;
+        let set = |query: Bound| query.bind(name).bind(value);
+        self.execute(releases::SET_COUNTER, set).map(drop)
+    }
+
     /// Change what is no group, in one transaction. Fails unless this host has the newest epoch.
     fn change<T>(
         &self,
+        change: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        self.change_within(self.connector.answer_within, change)
+    }
+
+    /// The same for a change that may take this long.
+    fn change_within<T>(
+        &self,
+        most: Duration,
         change: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, StoreError> {
         let epoch = self.lease.epoch().ok_or(StoreError::Fenced)?;
@@ -268,7 +411,9 @@ impl PostgresStore {
             let mut kept = self.changes.lock().await;
             let mut connection = self.fresh(kept.take()).await?;
             let changing = fenced(&mut connection, self.settings.partition(), epoch, change);
-            let changed = self.connector.in_time(changing).await?;
+            let late = |_| sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());
+            let changed = tokio::time::timeout(most, changing).await;
+            let changed = changed.map_err(late)??;
             *kept = Some(connection);
             Ok(changed)
         });
@@ -276,6 +421,27 @@ impl PostgresStore {
             self.lease.note_lost();
             StoreError::Fenced
         })
+    }
+
+    /// Make the tables of the coming months soon and every few hours, until the lease is handed over or the store is dropped.
+    fn keep_months(&self) {
+        let connector = self.connector.clone();
+        let making = self.runtime.spawn(async move {
+            // A takeover has other things to do first.
+            tokio::time::sleep(MONTHS_AFTER).await;
+            loop {
+                match connector.connect().await {
+                    Ok(mut connection) => migrations::make_months(&mut connection).await,
+                    Err(error) => {
+                        tracing::warn!(%error, "the tables of the coming months could not be made; the host tries again");
+                    }
+                }
+                tokio::time::sleep(MONTHS_EVERY).await;
+            }
+        });
+        if let Some(before) = self.months.lock().replace(making) {
+            before.abort();
+        }
     }
 
     /// This connection if it still works, or another one.
@@ -316,8 +482,9 @@ fn parsed(url: &str) -> Result<PgConnectOptions, OpenError> {
 
 /// Check the database and bring its layout up to date.
 async fn prepare(connector: &Connector, settings: &Settings) -> Result<(), OpenError> {
-    let mut connection = connector.connect().await?;
+    let mut connection = checks::reached(connector).await?;
     checks::usable(&mut connection, settings).await?;
+    checks::clocks_agree(&mut connection).await?;
     migrations::migrate(&mut connection).await?;
     if let Some(scheme) = &settings.scheme {
         checks::of_scheme(&mut connection, scheme).await?;

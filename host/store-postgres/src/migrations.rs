@@ -18,11 +18,25 @@ struct Version {
     statements: &'static str,
 }
 
-const VERSIONS: [Version; 1] = [Version {
-    number: 1,
-    oldest_host: 1,
-    statements: include_str!("../migrations/0001_store.sql"),
-}];
+const VERSIONS: [Version; 3] = [
+    Version {
+        number: 1,
+        oldest_host: 1,
+        statements: include_str!("../migrations/0001_store.sql"),
+    },
+    // A host of layout 1 served no scheme.
+    Version {
+        number: 2,
+        oldest_host: 2,
+        statements: include_str!("../migrations/0002_host.sql"),
+    },
+    // Its entries have events for the outside, which hosts of layout 2 do not write.
+    Version {
+        number: 3,
+        oldest_host: 3,
+        statements: include_str!("../migrations/0003_events.sql"),
+    },
+];
 
 /// The newest layout that this host knows.
 pub const LAYOUT: i32 = VERSIONS[VERSIONS.len() - 1].number;
@@ -32,7 +46,44 @@ const LOCK: i64 = 0x7269_616c_746f;
 /// How long a change of a table may wait for those who use it. They wait behind it for as long.
 const TABLE_WAIT: Duration = Duration::from_secs(2);
 
-/// Bring the layout up to date, and make the tables of the coming months.
+/// Check that this host can read the database's layout.
+///
+/// # Errors
+/// When the database has none, or one that is too new.
+pub(crate) async fn readable(connection: &mut PgConnection) -> Result<(), OpenError> {
+    let has_layout = "SELECT to_regclass('rialto.layouts') IS NOT NULL";
+    let has_layout = sqlx::query_scalar(has_layout).fetch_one(&mut *connection);
+    if !has_layout.await? {
+        return Err(OpenError::NoScheme);
+    }
+    let (there, oldest_host) = layout(connection).await?;
+    if there < LAYOUT {
+        return Err(OpenError::NoScheme);
+    }
+    not_too_new(there, oldest_host)
+}
+
+/// The database's layout, and the layout of the oldest host that can work with it.
+async fn layout(connection: &mut PgConnection) -> Result<(i32, i32), sqlx::Error> {
+    sqlx::query_as(
+        "SELECT coalesce(max(version), 0), coalesce(max(oldest_host), 0) FROM rialto.layouts",
+    )
+    .fetch_one(connection)
+    .await
+}
+
+fn not_too_new(there: i32, oldest_host: i32) -> Result<(), OpenError> {
+    if oldest_host <= LAYOUT {
+        return Ok(());
+    }
+    Err(OpenError::TooNew {
+        there,
+        oldest_host,
+        known: LAYOUT,
+    })
+}
+
+/// Bring the layout up to date, and make the tables of the coming months if that is possible now.
 ///
 /// # Errors
 /// When the database fails, or its layout is too new for this host.
@@ -54,18 +105,8 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), OpenErr
              )",
         )
         .await?;
-    let (there, oldest_host): (i32, i32) = sqlx::query_as(
-        "SELECT coalesce(max(version), 0), coalesce(max(oldest_host), 0) FROM rialto.layouts",
-    )
-    .fetch_one(&mut *transaction)
-    .await?;
-    if oldest_host > LAYOUT {
-        return Err(OpenError::TooNew {
-            there,
-            oldest_host,
-            known: LAYOUT,
-        });
-    }
+    let (there, oldest_host) = layout(&mut transaction).await?;
+    not_too_new(there, oldest_host)?;
     for version in VERSIONS.iter().filter(|version| version.number > there) {
         transaction.execute(version.statements).await?;
         sqlx::query("INSERT INTO rialto.layouts (version, oldest_host) VALUES ($1, $2)")
@@ -74,7 +115,22 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), OpenErr
             .execute(&mut *transaction)
             .await?;
     }
-    transaction.execute("SELECT rialto.make_months_1()").await?;
     transaction.commit().await?;
+    make_months(connection).await;
     Ok(())
+}
+
+/// Make the tables of the coming months. Without them rows go to the tables of other months, where they are found as well:
+/// so a failure is told, and stops nobody.
+pub(crate) async fn make_months(connection: &mut PgConnection) {
+    let made = async {
+        let mut transaction = connection.begin().await?;
+        let wait = format!("SET LOCAL lock_timeout = {}", TABLE_WAIT.as_millis());
+        transaction.execute(AssertSqlSafe(wait)).await?;
+        transaction.execute("SELECT rialto.make_months_1()").await?;
+        transaction.commit().await
+    };
+    if let Err(error) = made.await {
+        tracing::warn!(%error, "ALERT: the tables of the coming months could not be made; the host tries again");
+    }
 }

@@ -4,60 +4,14 @@ use std::sync::Arc;
 
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{Collection, DeadLetter, StoreError, StoredDocument, StoredReminder};
-use rialto_engine::{
-    Cause, CollectionId, Delivery, Name, Origin, Payload, Timestamp, Trace, TurnId,
-};
+use rialto_engine::{CollectionId, Delivery, Name, Timestamp, Trace};
+use rialto_store::{Act, DeliveryHead};
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use crate::failures::{failed, unreadable};
 use crate::text::original;
-
-/// A delivery without its id and payload, stored as JSON in the column `head`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Head {
-    cause: Cause,
-    component: Name,
-    interface: Name,
-    function: Name,
-    by: Option<TurnId>,
-    trace: Trace,
-    subjects: Vec<Name>,
-    hops: u32,
-}
-
-impl Head {
-    pub fn of(delivery: &Delivery) -> Self {
-        Self {
-            cause: delivery.cause.clone(),
-            component: delivery.component.clone(),
-            interface: delivery.interface.clone(),
-            function: delivery.function.clone(),
-            by: delivery.by,
-            trace: delivery.trace,
-            subjects: delivery.subjects.clone(),
-            hops: delivery.hops,
-        }
-    }
-
-    fn delivery(self, id: u64, payload: Vec<u8>, redeliveries: u32) -> Delivery {
-        Delivery {
-            id,
-            cause: self.cause,
-            component: self.component,
-            interface: self.interface,
-            function: self.function,
-            payload: Payload::Stored(payload.into()),
-            by: self.by,
-            trace: self.trace,
-            subjects: self.subjects,
-            hops: self.hops,
-            redeliveries,
-            origin: Origin::default(),
-        }
-    }
-}
 
 /// A number as the database keeps it. Its integers are signed; the engine's ids and instants never reach the sign.
 pub(crate) fn signed(value: u64) -> Result<i64, StoreError> {
@@ -104,6 +58,39 @@ impl<'r> Columns<'r> {
     pub fn bytes(&self, column: usize) -> Result<&'r [u8], StoreError> {
         self.0.try_get(column).map_err(failed)
     }
+
+    pub fn is(&self, column: usize) -> Result<bool, StoreError> {
+        self.0.try_get(column).map_err(failed)
+    }
+
+    pub fn instant(&self, column: usize) -> Result<Timestamp, StoreError> {
+        Ok(Timestamp(self.number(column)?))
+    }
+
+    /// A number, unless it is NULL.
+    pub fn some_number(&self, column: usize) -> Result<Option<u64>, StoreError> {
+        let number: Option<i64> = self.0.try_get(column).map_err(failed)?;
+        number.map(|_| self.number(column)).transpose()
+    }
+
+    /// A text, unless it is NULL.
+    pub fn some_text(&self, column: usize) -> Result<Option<String>, StoreError> {
+        let text: Option<&str> = self.0.try_get(column).map_err(failed)?;
+        text.map(|text| Ok(original(text)?.into_owned()))
+            .transpose()
+    }
+
+    /// Who has done something and when, in two columns, unless both are NULL.
+    pub fn act(&self, by: usize) -> Result<Option<Act>, StoreError> {
+        match (self.some_text(by)?, self.some_number(by + 1)?) {
+            (None, None) => Ok(None),
+            (Some(by), Some(at)) => Ok(Some(Act {
+                by,
+                at: Timestamp(at),
+            })),
+            _ => Err(unreadable("an act", "who has done it, or when, is missing")),
+        }
+    }
 }
 
 /// `id, version, body`.
@@ -129,14 +116,14 @@ pub(crate) fn collection(row: &PgRow) -> Result<Collection, StoreError> {
 /// `id, head, payload, starts`.
 pub(crate) fn delivery(row: &PgRow) -> Result<Delivery, StoreError> {
     let row = Columns(row);
-    let head: Head = parse("a delivery", row.text(1)?)?;
+    let head: DeliveryHead = parse("a delivery", row.text(1)?)?;
     Ok(head.delivery(row.number(0)?, row.bytes(2)?.to_vec(), row.number(3)?))
 }
 
 /// `id, head, payload, attempts, error, at`.
 pub(crate) fn dead_letter(row: &PgRow) -> Result<DeadLetter, StoreError> {
     let row = Columns(row);
-    let head: Head = parse("a dead letter", row.text(1)?)?;
+    let head: DeliveryHead = parse("a dead letter", row.text(1)?)?;
     let delivery = head.delivery(row.number(0)?, row.bytes(2)?.to_vec(), 0);
     Ok(DeadLetter {
         delivery: Arc::new(delivery),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
-    DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
+    DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument, Submitted,
 };
 use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 use sqlx::PgConnection;
@@ -12,33 +12,47 @@ use sqlx::postgres::PgRow;
 
 use crate::PostgresStore;
 use crate::lease::LeaseError;
+use crate::load;
+use crate::publications;
 use crate::rows::{self, Columns, signed};
 use crate::text::{original, stored};
 
 /// The pause between two attempts to take a lease.
 const LEASE_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
+/// How long it may take to read back all that is pending: much may have come together while a destination was away.
+const RECOVER_MAX: std::time::Duration = std::time::Duration::from_mins(10);
+
+/// Groups that are on their way behind one that is not durable: as many as there are connections beside its own.
+const GROUPS_AHEAD: usize = 1;
+
 impl Store for PostgresStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
         let epoch = self.take_over()?;
         let partition = self.settings.partition();
-        let recovered = self.change(async |connection| {
+        let recovered = self.change_within(RECOVER_MAX, async |connection| {
+            if let Some(why) = load::refusal(connection).await? {
+                return Ok(Err(why));
+            }
             // Counted before any turn runs, so that a poison message is counted too.
             sqlx::query("UPDATE rialto.deliveries SET starts = starts + 1 WHERE partition = $1")
                 .bind(partition)
                 .execute(&mut *connection)
                 .await?;
-            Rows::read(connection, partition).await
+            publications::name_store(connection).await?;
+            Rows::read(connection, partition).await.map(Ok)
         })?;
-        let (recovered, seq) = recovered.parsed()?;
-        self.committer.begin(seq, epoch);
+        let recovered = recovered.map_err(|why| StoreError::Failed(why.to_owned()))?;
+        let (recovered, last) = recovered.parsed()?;
+        self.committer.begin(last, epoch);
+        self.keep_months();
         Ok(recovered)
     }
 
     fn count_overdue(&self, now: Timestamp) -> Result<Vec<(Name, Name, u32)>, StoreError> {
         let partition = self.settings.partition();
         let now = i64::try_from(now.0).unwrap_or(i64::MAX);
-        let rows = self.change(async |connection| {
+        let rows = self.change_within(RECOVER_MAX, async |connection| {
             sqlx::query(
                 "UPDATE rialto.reminders SET starts = starts + 1 WHERE partition = $1 AND due <= $2
                  RETURNING component, id, starts",
@@ -148,6 +162,14 @@ impl Store for PostgresStore {
         self.submit(group)?.wait()
     }
 
+    fn submit(&self, group: &Group) -> Result<Box<dyn Submitted>, StoreError> {
+        Ok(Box::new(Self::submit(self, group)?))
+    }
+
+    fn groups_ahead(&self) -> usize {
+        GROUPS_AHEAD
+    }
+
     fn deliveries(&self, ids: &[u64]) -> Result<Vec<Delivery>, StoreError> {
         let rows = self.those(
             "SELECT id, head, payload, starts FROM rialto.deliveries
@@ -181,6 +203,12 @@ impl Store for PostgresStore {
     }
 }
 
+impl Submitted for crate::Submitted {
+    fn wait(self: Box<Self>) -> Result<(), StoreError> {
+        Self::wait(*self)
+    }
+}
+
 impl PostgresStore {
     /// Take the lease, also if this store has it: a group of its own may still be on its way, which the new epoch fences
     /// off. Waits for another host that has it, for a while. Returns the epoch.
@@ -190,6 +218,9 @@ impl PostgresStore {
             match self.take_lease() {
                 Ok(epoch) => return signed(epoch),
                 Err(LeaseError::Store(error)) => return Err(error),
+                Err(lost @ LeaseError::Lost { .. }) => {
+                    return Err(StoreError::Failed(lost.to_string()));
+                }
                 Err(taken @ LeaseError::Taken { .. }) if Instant::now() > until => {
                     return Err(StoreError::Failed(taken.to_string()));
                 }
@@ -198,23 +229,35 @@ impl PostgresStore {
         }
     }
 
-    /// Rows with these ids.
+    /// Rows with these ids. Where some are missing, another host may have taken over and removed them.
     fn those(&self, text: &'static str, ids: &[u64]) -> Result<Vec<PgRow>, StoreError> {
-        let partition = self.settings.partition();
-        let ids: Vec<i64> = ids.iter().map(|id| signed(*id)).collect::<Result<_, _>>()?;
-        self.read_with(async |connection| {
-            sqlx::query(text)
-                .bind(partition)
-                .bind(&ids)
-                .fetch_all(connection)
-                .await
-        })
+        let wanted: Vec<i64> = ids.iter().map(|id| signed(*id)).collect::<Result<_, _>>()?;
+        let rows = self.all(text, |query| query.bind(wanted.clone()))?;
+        if rows.len() < ids.len() && self.is_overtaken()? {
+            self.lease.note_lost();
+            return Err(StoreError::Fenced);
+        }
+        Ok(rows)
+    }
+
+    /// Whether the database has a newer epoch than this host, if it has one.
+    fn is_overtaken(&self) -> Result<bool, StoreError> {
+        let Some(epoch) = self.lease.epoch() else {
+            return Ok(false);
+        };
+        let rows = self.all(
+            "SELECT 1 FROM rialto.partitions WHERE partition = $1 AND epoch > $2",
+            |query| query.bind(epoch),
+        )?;
+        Ok(!rows.is_empty())
     }
 }
 
 /// What is read at a start.
 struct Rows {
     head: PgRow,
+    /// The entry of the last group.
+    last: Option<PgRow>,
     collections: Vec<PgRow>,
     deliveries: Vec<PgRow>,
     reminders: Vec<PgRow>,
@@ -226,12 +269,17 @@ impl Rows {
         let head = "SELECT seq, lsn, next_id FROM rialto.partitions WHERE partition = $1";
         let head = sqlx::query(head).bind(partition);
         let head = head.fetch_one(&mut *connection).await?;
+        let last = "SELECT layout::int8, entry FROM rialto.journal
+             WHERE partition = $1 ORDER BY seq DESC LIMIT 1";
+        let last = sqlx::query(last).bind(partition);
+        let last = last.fetch_optional(&mut *connection).await?;
         let mut all = async |text: &'static str| {
             let query = sqlx::query(text).bind(partition);
             query.fetch_all(&mut *connection).await
         };
         Ok(Self {
             head,
+            last,
             collections: all(
                 "SELECT id, component, name FROM rialto.collections WHERE partition = $1 ORDER BY id",
             )
@@ -252,8 +300,8 @@ impl Rows {
         })
     }
 
-    /// What the engine needs, and the number of the last group.
-    fn parsed(self) -> Result<(Recovered, u64), StoreError> {
+    /// What the engine needs, the number of the last group, and that of the last event for the outside.
+    fn parsed(self) -> Result<(Recovered, (u64, u64)), StoreError> {
         let head = Columns(&self.head);
         let recovered = Recovered {
             lsn: Lsn(head.number(1)?),
@@ -263,7 +311,9 @@ impl Rows {
             reminders: each(&self.reminders, rows::reminder)?,
             outbound: each(&self.outbound, rows::outbound)?,
         };
-        Ok((recovered, head.number(0)?))
+        let last = self.last.as_ref().map(publications::of_entry).transpose()?;
+        let published = last.map_or(0, |publications| publications.last);
+        Ok((recovered, (head.number(0)?, published)))
     }
 }
 

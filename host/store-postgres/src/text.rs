@@ -29,6 +29,11 @@ pub(crate) fn stored(text: &str) -> Cow<'_, str> {
     Cow::Owned(stored)
 }
 
+/// The stored form of a text, to bind.
+pub(crate) fn owned(text: &str) -> String {
+    stored(text).into_owned()
+}
+
 /// The text of a stored form.
 ///
 /// # Errors

@@ -5,38 +5,15 @@ use std::sync::atomic::Ordering;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{ActivationStore, StoredActivation};
 use sqlx::{Row, SqlitePool};
 
 use crate::rows::unsigned;
 use crate::slices::{Bound, Slices};
 use crate::{SqliteStore, failed};
 
-/// An activation of a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredActivation {
-    /// The release.
-    pub release: u64,
-    /// The release that was current then; 0 for none.
-    pub before: u64,
-    /// When it began.
-    pub at: Timestamp,
-    /// The person who wanted it.
-    pub person: String,
-    /// The operator whose token was used; empty for an action without a token.
-    pub operator: String,
-    /// Why.
-    pub note: String,
-    /// Whether the release became current. If not, it was refused, or the activation is under way.
-    pub done: bool,
-}
-
-impl SqliteStore {
-    /// Store that an activation begins, with the mark that [`Self::activating_release`] reads. Sets `before` and
-    /// `done` itself.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn begin_activation(&self, begun: &StoredActivation) -> Result<(), StoreError> {
+impl ActivationStore for SqliteStore {
+    fn begin_activation(&self, begun: &StoredActivation) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(begun.release)?;
         bound.add(i64::try_from(begun.at.0).unwrap_or(i64::MAX))?;
@@ -66,11 +43,7 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// Make a release current. Its activation, if one was under way, is done.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn set_current_release(&self, number: u64) -> Result<(), StoreError> {
+    fn set_current_release(&self, number: u64) -> Result<(), StoreError> {
         let mut slices = self.slices();
         let mut bound = Bound::default();
         bound.number(number)?;
@@ -99,15 +72,13 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// All activations, the oldest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn activations(&self) -> Result<Vec<StoredActivation>, StoreError> {
+    fn activations(&self) -> Result<Vec<StoredActivation>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(activations(&inner.readers))
     }
+}
 
+impl SqliteStore {
     /// The writer's connection, with this host's token.
     pub(crate) fn slices(&self) -> Slices<'_> {
         let inner = &self.inner;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt, StoreError};
 use rialto_engine::{Name, Timestamp};
+use rialto_store::{HistoryStore, ReleaseStore, StoredRelease};
 use sqlx::{Row, SqlitePool};
 
 use crate::journal::Verdict;
@@ -22,28 +23,6 @@ const PAGE_RECORDS: usize = 128;
 const PAGE_BITS: u32 = 16;
 /// Bits of a record's order that count the records of one group.
 const GROUP_BITS: u32 = 24;
-
-/// A release as the store keeps it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredRelease {
-    /// Its number; counts up from 1.
-    pub number: u64,
-    /// SHA-256 over everything in it.
-    pub digest: String,
-    /// The scheme's document and the digests of its components, as JSON.
-    pub document: String,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// Why.
-    pub note: String,
-    /// Who made it; empty if not known.
-    pub maker: String,
-    /// Who approved it, if it needed that and was.
-    pub approver: Option<String>,
-    /// The release that was current when this one was stored to wait for its approval, 0 for none. `None` for a
-    /// release that does not wait.
-    pub waits_on: Option<u64>,
-}
 
 /// The order of a record among all: its group's number in the journal, then its own in the group.
 pub(crate) fn order(seq: u64, n: usize) -> u64 {
@@ -251,15 +230,12 @@ async fn component(readers: &SqlitePool, digest: &str) -> Result<Option<Vec<u8>>
         .map_err(failed)
 }
 
-impl SqliteStore {
-    /// The turns about a subject, in log order.
-    pub fn history(&self, subject: &str) -> Result<Vec<Record>, StoreError> {
+impl HistoryStore for SqliteStore {
+    fn history(&self, subject: &str) -> Result<Vec<Record>, StoreError> {
         Ok(self.last_of_history(subject, usize::MAX)?.0)
     }
 
-    /// The last turns about a subject in log order, and the number of earlier ones. Only these, and unflushed
-    /// ones, are in memory at a time.
-    pub fn last_of_history(
+    fn last_of_history(
         &self,
         subject: &str,
         most: usize,
@@ -287,8 +263,7 @@ impl SqliteStore {
         Ok((last.found.into_values().collect(), last.earlier))
     }
 
-    /// The subjects that an id may mean.
-    pub fn subjects_of(&self, id: &str) -> Result<Vec<String>, StoreError> {
+    fn subjects_of(&self, id: &str) -> Result<Vec<String>, StoreError> {
         let _still = self.inner.gate.read();
         let mut found = self
             .inner
@@ -305,8 +280,7 @@ impl SqliteStore {
         Ok(found)
     }
 
-    /// The verdicts about a subject, oldest first.
-    pub fn receipts(&self, subject: &str) -> Result<Vec<Receipt>, StoreError> {
+    fn receipts(&self, subject: &str) -> Result<Vec<Receipt>, StoreError> {
         let _still = self.inner.gate.read();
         let mut found = self
             .inner
@@ -321,15 +295,14 @@ impl SqliteStore {
         found.dedup_by_key(|receipt| receipt.id);
         Ok(found)
     }
+}
 
-    /// All releases, oldest first.
-    pub fn releases(&self) -> Result<Vec<StoredRelease>, StoreError> {
+impl ReleaseStore for SqliteStore {
+    fn releases(&self) -> Result<Vec<StoredRelease>, StoreError> {
         self.inner.runtime.block_on(releases(&self.inner.readers))
     }
 
-    /// The numbers of the releases that are or were current. The activation of any other was refused, or is under
-    /// way.
-    pub fn releases_once_current(&self) -> Result<Vec<u64>, StoreError> {
+    fn releases_once_current(&self) -> Result<Vec<u64>, StoreError> {
         let numbers: Vec<i64> = self
             .inner
             .runtime
@@ -341,8 +314,7 @@ impl SqliteStore {
         numbers.into_iter().map(unsigned).collect()
     }
 
-    /// The number of the current release; 0 before the first.
-    pub fn current_release(&self) -> Result<u64, StoreError> {
+    fn current_release(&self) -> Result<u64, StoreError> {
         let number: i64 = self
             .inner
             .runtime
@@ -354,8 +326,7 @@ impl SqliteStore {
         unsigned(number)
     }
 
-    /// The number of the release whose activation is under way; 0 if there is none.
-    pub fn activating_release(&self) -> Result<u64, StoreError> {
+    fn activating_release(&self) -> Result<u64, StoreError> {
         let number: Option<i64> = self
             .inner
             .runtime
@@ -367,15 +338,13 @@ impl SqliteStore {
         unsigned(number.unwrap_or_default())
     }
 
-    /// A component's bytes.
-    pub fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner
             .runtime
             .block_on(component(&self.inner.readers, digest))
     }
 
-    /// Store a component.
-    pub fn add_component(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn add_component(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(digest.to_owned())?;
         bound.add(bytes.to_vec())?;
@@ -386,8 +355,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Store a release. This does not make it current.
-    pub fn add_release(&self, release: &StoredRelease) -> Result<(), StoreError> {
+    fn add_release(&self, release: &StoredRelease) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(release.number)?;
         bound.add(release.digest.clone())?;
@@ -411,8 +379,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Store who approved a release. It no longer waits. This does not make it current.
-    pub fn approve_release(&self, number: u64, approver: &str) -> Result<(), StoreError> {
+    fn approve_release(&self, number: u64, approver: &str) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(approver.to_owned())?;
         bound.number(number)?;
@@ -425,8 +392,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Store that a release's activation begins; 0 when it is given up.
-    pub fn set_activating_release(&self, number: u64) -> Result<(), StoreError> {
+    fn set_activating_release(&self, number: u64) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(number)?;
         let rows = self.change(
@@ -439,7 +405,9 @@ impl SqliteStore {
         );
         Ok(())
     }
+}
 
+impl SqliteStore {
     /// Change rows durably. As for groups, it fails unless this process has the newest fencing token. Returns how
     /// many rows have changed.
     pub(crate) fn change(&self, text: &str, bound: Bound) -> Result<u64, StoreError> {

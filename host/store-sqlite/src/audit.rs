@@ -5,6 +5,10 @@ use std::sync::atomic::Ordering;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{
+    Archive, AuditSnapshot, AuditStore, EntryFilter, HEAD_BYTES, StoredCheckpoint, StoredEntry,
+    StoredTile,
+};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 
@@ -13,78 +17,8 @@ use crate::slices::{Bound, counter};
 use crate::snapshot::Snapshot;
 use crate::{SqliteStore, failed};
 
-/// An entry, with its index in the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredEntry {
-    /// Counts up from 0.
-    pub index: u64,
-    /// When, as its writer says.
-    pub at: Timestamp,
-    /// JSON. These bytes are hashed.
-    pub body: String,
-}
-
-/// A tile of the tree's hashes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredTile {
-    /// Its level; 0 for hashes of entries.
-    pub level: u8,
-    /// Its index within the level.
-    pub index: u64,
-    /// The hashes, one behind the other.
-    pub hashes: Vec<u8>,
-}
-
-/// A signed checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredCheckpoint {
-    /// How many entries it covers.
-    pub size: u64,
-    /// When it was signed.
-    pub at: Timestamp,
-    /// Its text.
-    pub note: String,
-}
-
-/// Which entries are wanted. All conditions hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EntryFilter {
-    /// Entries of this instant or later: milliseconds since 1970.
-    pub since: Option<u64>,
-    /// Entries before this instant.
-    pub until: Option<u64>,
-    /// Texts that stand in the entry: of each list, one of its spellings.
-    pub texts: Vec<Vec<String>>,
-    /// Entries with this text within their first 32 bytes are not wanted.
-    pub without_head: Option<&'static str>,
-}
-
-/// Where a text of [`EntryFilter::without_head`] begins at most.
-const HEAD_BYTES: usize = 32;
-
-impl EntryFilter {
-    /// Whether it wants an entry.
-    pub(crate) fn wants(&self, entry: &StoredEntry) -> bool {
-        let at = entry.at.0;
-        self.since.is_none_or(|since| at >= since)
-            && self.until.is_none_or(|until| at < until)
-            && self.texts.iter().all(|spellings| {
-                let mut spellings = spellings.iter();
-                spellings.any(|text| entry.body.contains(text))
-            })
-            && self
-                .without_head
-                .is_none_or(|text| entry.body.find(text).is_none_or(|at| at >= HEAD_BYTES))
-    }
-}
-
-impl SqliteStore {
-    /// Entries of the audit log that a filter wants, in order, at most `limit` of them, from one index to another, which is
-    /// not included.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn search_audit(
+impl AuditStore for SqliteStore {
+    fn search_audit(
         &self,
         filter: &EntryFilter,
         (first, end): (u64, u64),
@@ -93,29 +27,16 @@ impl SqliteStore {
         self.read_audit(async |reader| search(reader, filter, (first, end), limit).await)
     }
 
-    /// How many entries of the audit log are in the tables. The next entry has this index.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_size(&self) -> Result<u64, StoreError> {
+    fn audit_size(&self) -> Result<u64, StoreError> {
         self.read_audit(async |reader| counter(reader, "audit").await)
     }
 
-    /// Whether all entries of the audit log are in the tables, and none is in the journal alone.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_is_flushed(&self) -> Result<bool, StoreError> {
+    fn audit_is_flushed(&self) -> Result<bool, StoreError> {
         let next = self.inner.audit_next.load(Ordering::Acquire);
         Ok(self.audit_size()? >= next)
     }
 
-    /// The index of the first entry of this instant or later, if entries are in the order of their instants; the index of the
-    /// next entry if there is none. It looks at some 20 entries of a million.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_index_of(&self, at: Timestamp) -> Result<u64, StoreError> {
+    fn audit_index_of(&self, at: Timestamp) -> Result<u64, StoreError> {
         self.read_audit(async |reader| {
             let (mut low, mut high) = (0, counter(reader, "audit").await?);
             while low < high {
@@ -130,37 +51,20 @@ impl SqliteStore {
         })
     }
 
-    /// Entries of the audit log from this index on, in order, at most `limit` of them.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_entries(&self, first: u64, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
+    fn audit_entries(&self, first: u64, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
         self.read_audit(async |reader| entries(reader, first, limit).await)
     }
 
-    /// A tile of the audit log's tree; none if it is not stored.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_tile(&self, level: u8, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    fn audit_tile(&self, level: u8, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
         self.read_audit(async |reader| tile(reader, level, index).await)
     }
 
-    /// The newest checkpoint of the audit log; none before the first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn last_audit_checkpoint(&self) -> Result<Option<StoredCheckpoint>, StoreError> {
+    fn last_audit_checkpoint(&self) -> Result<Option<StoredCheckpoint>, StoreError> {
         let newest = self.read_audit(async |reader| checkpoints(reader, 1).await);
         Ok(newest?.pop())
     }
 
-    /// Store a checkpoint of the audit log, with the tiles that have changed since the last one. `replaces` is the size of
-    /// the checkpoint whose place it takes.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn add_audit_checkpoint(
+    fn add_audit_checkpoint(
         &self,
         checkpoint: &StoredCheckpoint,
         tiles: &[StoredTile],
@@ -192,16 +96,11 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// The index of the first entry of the audit log that is yet to be sent to the collector; 0 if none was sent.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_sent(&self) -> Result<u64, StoreError> {
+    fn audit_sent(&self) -> Result<u64, StoreError> {
         self.read_audit(async |reader| counter(reader, "audit_sent").await)
     }
 
-    /// The index of the first entry of the audit log in the tables; none without entries.
-    pub(crate) fn first_audit_entry(&self) -> Result<Option<u64>, StoreError> {
+    fn first_audit_entry(&self) -> Result<Option<u64>, StoreError> {
         self.read_audit(async |reader| {
             let first = sqlx::query_scalar("SELECT min(place) FROM audit_entries");
             let first: Option<i64> = first.fetch_one(reader).await.map_err(failed)?;
@@ -209,18 +108,16 @@ impl SqliteStore {
         })
     }
 
-    /// Store the index of the first entry of the audit log that is yet to be sent to the collector.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn set_audit_sent(&self, next: u64) -> Result<(), StoreError> {
+    fn set_audit_sent(&self, next: u64) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.number(next)?;
         let rows = self.change("UPDATE meta SET value = ? WHERE key = 'audit_sent'", bound)?;
         assert!(rows == 1, "the entries sent are kept in {rows} rows");
         Ok(())
     }
+}
 
+impl SqliteStore {
     fn read_audit<T>(
         &self,
         read: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError>,
@@ -233,41 +130,25 @@ impl SqliteStore {
     }
 }
 
-impl Snapshot {
-    /// How many entries of the audit log there are, by the store's own counter.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_size(&mut self) -> Result<u64, StoreError> {
+impl AuditSnapshot for Snapshot {
+    fn audit_size(&mut self) -> Result<u64, StoreError> {
         self.read(async |reader| counter(reader, "audit").await)
     }
 
-    /// Entries of the audit log from this index on, in order, at most `limit` of them. Some may be missing.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_entries(
-        &mut self,
-        first: u64,
-        limit: u32,
-    ) -> Result<Vec<StoredEntry>, StoreError> {
+    fn audit_entries(&mut self, first: u64, limit: u32) -> Result<Vec<StoredEntry>, StoreError> {
         self.read(async |reader| entries(reader, first, limit).await)
     }
 
-    /// A tile of the audit log's tree; none if it is not stored.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_tile(&mut self, level: u8, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    fn audit_tile(&mut self, level: u8, index: u64) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(async |reader| tile(reader, level, index).await)
     }
 
-    /// The checkpoints of the audit log, the newest first, at most `limit` of them.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn audit_checkpoints(&mut self, limit: u32) -> Result<Vec<StoredCheckpoint>, StoreError> {
+    fn audit_checkpoints(&mut self, limit: u32) -> Result<Vec<StoredCheckpoint>, StoreError> {
         self.read(async |reader| checkpoints(reader, limit).await)
+    }
+
+    fn audit_archives(&mut self) -> Result<Vec<Archive>, StoreError> {
+        Snapshot::archives(self)
     }
 }
 
@@ -368,13 +249,14 @@ pub(crate) async fn checkpoints(
             .fetch_all(reader)
             .await
             .map_err(failed)?;
-    rows.iter()
-        .map(|row| {
-            Ok(StoredCheckpoint {
-                size: unsigned(row.try_get(0).map_err(failed)?)?,
-                at: Timestamp(unsigned(row.try_get(1).map_err(failed)?)?),
-                note: row.try_get(2).map_err(failed)?,
-            })
-        })
-        .collect()
+    rows.iter().map(checkpoint).collect()
+}
+
+/// `size, at, note`.
+pub(crate) fn checkpoint(row: &SqliteRow) -> Result<StoredCheckpoint, StoreError> {
+    Ok(StoredCheckpoint {
+        size: unsigned(row.try_get(0).map_err(failed)?)?,
+        at: Timestamp(unsigned(row.try_get(1).map_err(failed)?)?),
+        note: row.try_get(2).map_err(failed)?,
+    })
 }

@@ -2,6 +2,7 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{Credential, CredentialKind, CredentialStore};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
@@ -9,57 +10,8 @@ use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
-/// What a credential is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CredentialKind {
-    /// The session of a person who has signed in.
-    Session,
-    /// A token that a person has made for scripts.
-    Token,
-}
-
-impl CredentialKind {
-    /// In one word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Token => "token",
-        }
-    }
-}
-
-/// A session or a personal token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Credential {
-    /// Its public name.
-    pub id: String,
-    /// The SHA-256 of its secret.
-    pub hash: [u8; 32],
-    /// What it is.
-    pub kind: CredentialKind,
-    /// The operator of `rialto.toml` for whom it was made.
-    pub operator: String,
-    /// The operator's person then.
-    pub person: String,
-    /// The person's subject at the issuer then; none for an operator without one.
-    pub subject: Option<String>,
-    /// What it is for, in its maker's words.
-    pub label: String,
-    /// Its roles; none for all that the operator has.
-    pub roles: Option<Vec<String>>,
-    /// When it was made.
-    pub made: Timestamp,
-    /// When it ends.
-    pub expires: Timestamp,
-}
-
-impl SqliteStore {
-    /// Keep a credential.
-    ///
-    /// # Errors
-    /// When its id or its hash is taken, or the store cannot write or belongs to a newer host.
-    pub fn add_credential(&self, credential: &Credential) -> Result<(), StoreError> {
+impl CredentialStore for SqliteStore {
+    fn add_credential(&self, credential: &Credential) -> Result<(), StoreError> {
         let instant = |at: Timestamp| i64::try_from(at.0).unwrap_or(i64::MAX);
         let mut bound = Bound::default();
         bound.add(credential.id.clone())?;
@@ -80,22 +32,14 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Remove a credential, if it is there.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn remove_credential(&self, id: &str) -> Result<(), StoreError> {
+    fn remove_credential(&self, id: &str) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(id.to_owned())?;
         self.change("DELETE FROM credentials WHERE id = ?", bound)
             .map(|_| ())
     }
 
-    /// All credentials, in the order of their ids.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
+    fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(credentials(&inner.readers))
     }
@@ -116,11 +60,7 @@ fn read(row: &SqliteRow) -> Result<Credential, StoreError> {
     let hash: Vec<u8> = row.try_get(1).map_err(failed)?;
     let kind: String = row.try_get(2).map_err(failed)?;
     let roles: Option<String> = row.try_get(7).map_err(failed)?;
-    let kind = match kind.as_str() {
-        "session" => CredentialKind::Session,
-        "token" => CredentialKind::Token,
-        other => return Err(unreadable("a credential", other)),
-    };
+    let kind = CredentialKind::of(&kind).ok_or_else(|| unreadable("a credential", kind))?;
     let split = |roles: String| {
         let roles = roles.split(',').filter(|role| !role.is_empty());
         roles.map(str::to_owned).collect()

@@ -39,6 +39,8 @@ struct Merged<'a> {
     receipts: Vec<&'a Verdict>,
     /// Each with its index and its time.
     audit: Vec<(u64, u64, &'a Arc<str>)>,
+    /// Each with its number and its time.
+    publications: Vec<(u64, u64, &'a str)>,
     history: Vec<(u64, EncodedRecord<'a>)>,
 }
 
@@ -68,6 +70,7 @@ pub(crate) fn flush(
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
     audit(slices, &merged)?;
+    publications(slices, &merged)?;
     let of_receipts = receipts(slices, &merged, segment)?;
     let of_history = history(slices, &merged, segment)?;
     slices.set("lsn", merged.lsn)?;
@@ -136,6 +139,9 @@ fn merge(entries: &[Arc<Entry>]) -> Option<Merged<'_>> {
         let indexed = (entry.audit.first..).zip(&entry.audit.entries);
         let indexed = indexed.map(|(index, (at, body))| (index, *at, body));
         merged.audit.extend(indexed);
+        let numbered = (entry.publications.first..).zip(&entry.publications.bodies);
+        let numbered = numbered.map(|(number, (at, body))| (number, *at, body.as_str()));
+        merged.publications.extend(numbered);
         let records = entry.history.iter().enumerate();
         merged
             .history
@@ -297,6 +303,29 @@ fn audit(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError>
         b.add((***body).to_owned())
     })?;
     slices.raise("audit", last + 1)
+}
+
+/// Write the events for the outside. The counter that says which is the last one follows them.
+fn publications(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
+    let all = &merged.publications;
+    for (one, before) in all.iter().skip(1).zip(all) {
+        assert!(
+            one.0 == before.0 + 1,
+            "event {} for the outside is flushed after event {}",
+            one.0,
+            before.0
+        );
+    }
+    let Some((last, ..)) = all.last() else {
+        return Ok(());
+    };
+    let head = "INSERT OR REPLACE INTO publications (place, at, body) VALUES";
+    slices.rows(head, "(?,?,?)", "", all, |b, (number, at, body)| {
+        b.number(*number)?;
+        b.number(*at)?;
+        b.add((*body).to_owned())
+    })?;
+    slices.raise("publications", *last)
 }
 
 fn receipts(

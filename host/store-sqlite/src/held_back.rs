@@ -2,6 +2,7 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{CanaryStore, HeldBack};
 use sqlx::{Row as _, SqlitePool};
 
 use crate::rows::unsigned;
@@ -9,27 +10,10 @@ use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
 /// What the secret is for.
-const CANARIES: &str = "canaries";
+pub(crate) const CANARIES: &str = "canaries";
 
-/// A canary that was held back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldBack {
-    /// The digest of the component.
-    pub component: String,
-    /// The digest of its settings.
-    pub settings: String,
-    /// When.
-    pub at: Timestamp,
-    /// Why.
-    pub why: String,
-}
-
-impl SqliteStore {
-    /// Keep that a canary was held back. The first reason stays.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn hold_back(&self, held: &HeldBack) -> Result<(), StoreError> {
+impl CanaryStore for SqliteStore {
+    fn hold_back(&self, held: &HeldBack) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(held.component.clone())?;
         bound.add(held.settings.clone())?;
@@ -42,20 +26,12 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// All canaries that were held back.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn held_back(&self) -> Result<Vec<HeldBack>, StoreError> {
+    fn held_back(&self) -> Result<Vec<HeldBack>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(held_back(&inner.readers))
     }
 
-    /// The secret by which requests are chosen for canaries. If there is none yet, it is `made`.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written, or belongs to a newer host.
-    pub fn canary_secret(&self, made: [u8; 32]) -> Result<[u8; 32], StoreError> {
+    fn canary_secret(&self, made: [u8; 32]) -> Result<[u8; 32], StoreError> {
         let mut bound = Bound::default();
         bound.add(CANARIES.to_owned())?;
         bound.add(made.to_vec())?;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rialto_files::{FileError, Owner};
 
+use crate::OpenError;
+
 /// How often a lock that is taken is tried again, with [`LOCK_PAUSE`] between. A process that only checks
 /// whether the store is in use has the lock for a moment.
 const LOCK_TRIES: u32 = 10;
@@ -37,7 +39,19 @@ pub(crate) fn locked(lock: &File) -> Result<(), ()> {
     Err(())
 }
 
-/// Whether a process has the store of this folder open.
+/// Lock a folder that has no store, as a store's folder is locked. Makes the folder if it does not exist. The lock is
+/// released with the file.
+///
+/// # Errors
+/// When another process has it, or other users can access the folder.
+pub fn lock(folder: &Path) -> Result<File, OpenError> {
+    let owner = rialto_files::folder(folder)?;
+    let lock = lock_file(folder, owner)?;
+    locked(&lock).map_err(|()| OpenError::InUse(folder.to_owned()))?;
+    Ok(lock)
+}
+
+/// Whether a process has the store of this folder open, or its lock.
 ///
 /// # Errors
 /// When the lock file cannot be opened. A folder without a store is not in use.

@@ -12,12 +12,15 @@ use serde::{Deserialize, Serialize};
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::records::{Records, encoded};
-use crate::rows::{Head, Stored, signed, unsigned};
+use crate::rows::{Stored, json, signed, unsigned};
 use crate::{failed, unreadable};
+use rialto_store::DeliveryHead;
 
 /// The first byte of an entry: the version of its layout.
-const LAYOUT: u8 = 6;
-/// The layout before, which has no entries of the audit log.
+const LAYOUT: u8 = 7;
+/// The layout before, which has no events for the outside.
+const WITHOUT_PUBLICATIONS: u8 = 6;
+/// The layout before that, which has no entries of the audit log either.
 const WITHOUT_AUDIT: u8 = 5;
 
 /// The last state of a document in a group.
@@ -57,6 +60,15 @@ pub(crate) struct Audit {
     pub entries: Vec<(u64, Arc<str>)>,
 }
 
+/// The events for the outside in a group.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Publications {
+    /// The number of the first one.
+    pub first: u64,
+    /// Each with its time, in milliseconds since 1970, as JSON.
+    pub bodies: Vec<(u64, String)>,
+}
+
 /// A group.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Entry {
@@ -79,17 +91,22 @@ pub(crate) struct Entry {
     /// It follows the stored form.
     #[serde(skip)]
     pub audit: Audit,
-    /// It follows the audit log's entries, as an encoded list of records.
+    /// They follow the audit log's entries.
+    #[serde(skip)]
+    pub publications: Publications,
+    /// It follows the events for the outside, as an encoded list of records.
     #[serde(skip)]
     pub history: Records,
 }
 
 impl Entry {
-    /// A group with its number in the journal. `audit` is the index of its first entry of the audit log.
+    /// A group with its number in the journal. `next` has the index of its first entry of the audit log, and the number of
+    /// its first event for the outside.
     ///
     /// # Errors
     /// When its history cannot be encoded.
-    pub fn of(group: &Group, seq: u64, audit: u64) -> Result<Self, StoreError> {
+    pub fn of(group: &Group, seq: u64, next: (u64, u64)) -> Result<Self, StoreError> {
+        let (audit, publication) = next;
         assert!(
             seq > 0,
             "a group comes to number {seq} of the journal, whose first is 1"
@@ -118,12 +135,14 @@ impl Entry {
             dead_letters_removed: group.dead_letters_removed.clone(),
             receipts: group.receipts.iter().map(Verdict::of).collect(),
             audit: Audit::of(group, audit),
+            publications: Publications::of(group, publication)?,
             history: Records::of(&group.history)?,
         })
     }
 
     pub fn encode(&self) -> Result<Encoded, StoreError> {
         let plain = encoded(&self.audit, encoded(self, Vec::new())?)?;
+        let plain = encoded(&self.publications, plain)?;
         let plain = self.history.append_to(plain)?;
         let mut bytes = vec![LAYOUT];
         bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
@@ -135,20 +154,25 @@ impl Entry {
 
     fn decode(seq: u64, bytes: &[u8]) -> Result<(Self, usize), StoreError> {
         let broken = |why: &dyn std::fmt::Display| unreadable("a group of the journal", why);
-        let Some((&layout @ (LAYOUT | WITHOUT_AUDIT), packed)) = bytes.split_first() else {
+        let Some((&layout @ WITHOUT_AUDIT..=LAYOUT, packed)) = bytes.split_first() else {
             let layout = format!("unknown layout {:?}", bytes.first());
             return Err(broken(&layout));
         };
         let plain = lz4_flex::block::decompress_size_prepended(packed).map_err(|e| broken(&e))?;
         let (entry, rest): (Self, _) = postcard::take_from_bytes(&plain).map_err(|e| broken(&e))?;
-        let (audit, history) = match layout {
+        let (audit, rest) = match layout {
             WITHOUT_AUDIT => (Audit::default(), rest),
+            _ => postcard::take_from_bytes(rest).map_err(|e| broken(&e))?,
+        };
+        let (publications, history) = match layout {
+            WITHOUT_AUDIT | WITHOUT_PUBLICATIONS => (Publications::default(), rest),
             _ => postcard::take_from_bytes(rest).map_err(|e| broken(&e))?,
         };
         let history = Records::read(history)?;
         let entry = Self {
             seq,
             audit,
+            publications,
             history,
             ..entry
         };
@@ -170,6 +194,17 @@ impl Audit {
             first,
             entries: entries.map(|one| (one.at.0, one.body.clone())).collect(),
         }
+    }
+}
+
+impl Publications {
+    fn of(group: &Group, first: u64) -> Result<Self, StoreError> {
+        let bodies = group.publications.iter();
+        let bodies = bodies.map(|one| Ok((one.at.0, json(one)?)));
+        Ok(Self {
+            first,
+            bodies: bodies.collect::<Result<_, StoreError>>()?,
+        })
     }
 }
 
@@ -223,7 +258,7 @@ impl Stored {
     fn of(delivery: &rialto_engine::Delivery) -> Self {
         Self {
             id: delivery.id,
-            head: Head::of(delivery),
+            head: DeliveryHead::of(delivery),
             payload: delivery.payload.encode(),
         }
     }
@@ -274,6 +309,7 @@ mod tests {
     use super::*;
     use rialto_engine::Timestamp;
     use rialto_engine::store::AuditEntry;
+    use rialto_engine::{Publication, TurnId};
     use rialto_store_suite::samples::group;
 
     fn audited() -> Entry {
@@ -282,19 +318,30 @@ mod tests {
                 at: Timestamp(7),
                 body: "{}".into(),
             }],
+            publications: vec![Publication {
+                event: "transfers/transfer-prepared".into(),
+                component: "transfers".into(),
+                at: Timestamp(7),
+                turn: TurnId(3),
+                release: 1,
+                traceparent: String::new(),
+                subjects: vec!["transfer:1".into()],
+                data: "{}".into(),
+                may_name_people: false,
+            }],
             ..group(3)
         };
-        Entry::of(&group, 1, 40).unwrap()
+        Entry::of(&group, 1, (40, 50)).unwrap()
     }
 
-    /// The parts but the audit log, in which both layouts are the same.
+    /// The parts but the audit log and the events for the outside, in which all layouts are the same.
     fn others(entry: &Entry) -> (Vec<u8>, Vec<u8>) {
         let form = encoded(entry, Vec::new()).unwrap();
         (form, entry.history.append_to(Vec::new()).unwrap())
     }
 
     #[test]
-    fn entry_of_the_layout_before_has_no_audit() {
+    fn entry_of_an_old_layout_has_no_audit() {
         let entry = audited();
         let (mut plain, history) = others(&entry);
         plain.extend(history);
@@ -302,14 +349,31 @@ mod tests {
         bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
         let (read, _) = Entry::decode(1, &bytes).unwrap();
         assert_eq!(read.audit, Audit::default());
+        assert_eq!(read.publications, Publications::default());
         assert_eq!(others(&read), others(&entry));
     }
 
     #[test]
-    fn entry_keeps_its_audit() {
+    fn entry_of_the_layout_before_has_no_publications() {
+        let entry = audited();
+        let (plain, history) = others(&entry);
+        let mut plain = encoded(&entry.audit, plain).unwrap();
+        plain.extend(history);
+        let mut bytes = vec![WITHOUT_PUBLICATIONS];
+        bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
+        let (read, _) = Entry::decode(1, &bytes).unwrap();
+        assert_eq!(read.publications, Publications::default());
+        assert_eq!(read.audit, entry.audit);
+        assert_eq!(others(&read), others(&entry));
+    }
+
+    #[test]
+    fn entry_keeps_its_audit_and_publications() {
         let entry = audited();
         let (read, _) = Entry::decode(1, &entry.encode().unwrap().bytes).unwrap();
         assert_eq!((read.audit.first, read.audit.entries.len()), (40, 1));
+        let publications = &read.publications;
+        assert_eq!((publications.first, publications.bodies.len()), (50, 1));
         assert_eq!(others(&read), others(&entry));
     }
 

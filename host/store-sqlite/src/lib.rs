@@ -14,16 +14,19 @@ mod audit;
 pub mod backup;
 mod bloom_filters;
 mod credentials;
+mod dump;
 mod flush;
 mod held_back;
 mod in_use;
 mod journal;
+mod load;
 mod memtable;
 mod migrations;
 mod operations;
 mod passkeys;
 mod personal_data;
 mod plans;
+mod publications;
 mod ranges;
 mod receipts;
 mod records;
@@ -55,21 +58,18 @@ use memtable::Memtable;
 use row_ids::RowIds;
 use slices::Slices;
 
-pub use activations::StoredActivation;
-pub use archive::StoredRelease;
-pub use audit::{EntryFilter, StoredCheckpoint, StoredEntry, StoredTile};
-pub use credentials::{Credential, CredentialKind};
-pub use held_back::HeldBack;
-pub use in_use::is_open;
+pub use in_use::{is_open, lock};
 pub use memtable::{FlushLag, FlushPolicy};
-pub use operations::{Operation, Outcome};
-pub use passkeys::{Act, Passkey};
-pub use personal_data::PeopleKeys;
-pub use plans::{PlanSignature, StoredPlan};
 pub use receipts::ReceiptReader;
-pub use scheduled::ScheduledRelease;
-pub use snapshot::{Order, Snapshot, SnapshotError};
-pub use suspensions::StoredSuspension;
+// Under their old names, and the traits of what the store keeps beside groups.
+pub use rialto_store::{
+    Act, ActivationStore, ArchiveStore, AuditStore, CanaryStore, Credential, CredentialKind,
+    CredentialStore, EntryFilter, HeldBack, HistoryStore, Operation, OperationStore, Order,
+    Outcome, Passkey, PasskeyStore, PeopleKeyStore, PeopleKeys, PlanSignature, PlanStore,
+    ReleaseStore, ScheduleStore, ScheduledRelease, StoredActivation, StoredCheckpoint, StoredEntry,
+    StoredPlan, StoredRelease, StoredSuspension, StoredTile, SuspensionStore,
+};
+pub use snapshot::{Snapshot, SnapshotError};
 
 /// How many connections readers have.
 const READERS: u32 = 4;
@@ -95,6 +95,8 @@ pub(crate) struct Inner {
     fence: AtomicI64,
     /// The index of the next entry of the audit log. One thread writes groups, and it alone changes this.
     audit_next: AtomicU64,
+    /// The number of the next event for the outside, in the same way.
+    publication_next: AtomicU64,
     memtable: Memtable,
     row_ids: RowIds,
     /// The number of the journal up to which a flush has begun. Its lock is for one flush at a time.
@@ -238,6 +240,7 @@ impl SqliteStore {
             readers,
             fence: AtomicI64::new(0),
             audit_next: AtomicU64::new(0),
+            publication_next: AtomicU64::new(1),
             memtable: Memtable::new(when),
             row_ids: RowIds::new(when.segment_documents),
             flushing: Mutex::new(0),

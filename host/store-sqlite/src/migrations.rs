@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 16] = [
+const VERSIONS: [(i64, &str, &str); 17] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -65,6 +65,11 @@ const VERSIONS: [(i64, &str, &str); 16] = [
         16,
         "scheduled releases",
         include_str!("../migrations/0016_scheduled_releases.sql"),
+    ),
+    (
+        17,
+        "publications",
+        include_str!("../migrations/0017_publications.sql"),
     ),
 ];
 

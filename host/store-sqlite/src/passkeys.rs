@@ -2,6 +2,7 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{Act, Passkey, PasskeyStore};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
@@ -9,52 +10,8 @@ use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
-/// An act of a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Act {
-    /// The person.
-    pub by: String,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// A passkey.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passkey {
-    /// Its public name.
-    pub id: String,
-    /// The credential's id: base64url without padding.
-    pub credential: String,
-    /// Its public key: SubjectPublicKeyInfo, PEM.
-    pub public_key: String,
-    /// The person of `rialto.toml` whose it is.
-    pub person: String,
-    /// What authenticators know the person by: base64url without padding.
-    pub handle: String,
-    /// What its owner calls it.
-    pub label: String,
-    /// How browsers reach the authenticator, such as `usb`.
-    pub transports: Vec<String>,
-    /// Whether it may be copied to its owner's other devices.
-    pub is_backup_eligible: bool,
-    /// When it was registered.
-    pub registered: Timestamp,
-    /// Who has approved it; none while it waits.
-    pub approved: Option<Act>,
-    /// Who has ended it; none while it has not ended.
-    pub ended: Option<Act>,
-    /// The greatest signature counter that was seen.
-    pub sign_count: u32,
-    /// When it was last used.
-    pub used: Option<Timestamp>,
-}
-
-impl SqliteStore {
-    /// Keep a new passkey.
-    ///
-    /// # Errors
-    /// When its id or its credential is taken, or the store cannot write or belongs to a newer host.
-    pub fn add_passkey(&self, passkey: &Passkey) -> Result<(), StoreError> {
+impl PasskeyStore for SqliteStore {
+    fn add_passkey(&self, passkey: &Passkey) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(passkey.id.clone())?;
         bound.add(passkey.credential.clone())?;
@@ -75,11 +32,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Keep the state of a passkey: its approval, its end, its counter and its last use. The rest never changes.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn change_passkey(&self, passkey: &Passkey) -> Result<(), StoreError> {
+    fn change_passkey(&self, passkey: &Passkey) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         add_state(&mut bound, passkey)?;
         bound.add(passkey.id.clone())?;
@@ -91,22 +44,14 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Remove a passkey, if it is there.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn remove_passkey(&self, id: &str) -> Result<(), StoreError> {
+    fn remove_passkey(&self, id: &str) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(id.to_owned())?;
         self.change("DELETE FROM passkeys WHERE id = ?", bound)
             .map(|_| ())
     }
 
-    /// All passkeys, in the order of their ids.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn passkeys(&self) -> Result<Vec<Passkey>, StoreError> {
+    fn passkeys(&self) -> Result<Vec<Passkey>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(passkeys(&inner.readers))
     }

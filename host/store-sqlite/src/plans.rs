@@ -2,6 +2,7 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{PlanSignature, PlanStore, StoredPlan};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
@@ -9,42 +10,8 @@ use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed};
 
-/// A plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredPlan {
-    /// SHA-256 of the content.
-    pub digest: String,
-    /// The plan's text.
-    pub content: String,
-    /// The person who made it.
-    pub maker: String,
-    /// When it was made.
-    pub made: Timestamp,
-    /// The release that it became, if it was applied.
-    pub release: Option<u64>,
-}
-
-/// An officer's approval of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanSignature {
-    /// The plan's digest.
-    pub plan: String,
-    /// The officer's name.
-    pub officer: String,
-    /// The signature's algorithm, or `passkey`.
-    pub kind: String,
-    /// The signature, base64url; empty for a passkey.
-    pub signature: String,
-    /// When the host took it.
-    pub at: Timestamp,
-}
-
-impl SqliteStore {
-    /// Keep a plan. One that is there stays as it is.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn add_plan(&self, plan: &StoredPlan) -> Result<(), StoreError> {
+impl PlanStore for SqliteStore {
+    fn add_plan(&self, plan: &StoredPlan) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(plan.digest.clone())?;
         bound.add(plan.content.clone())?;
@@ -57,11 +24,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Keep that a plan became a release, or that it did not.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn plan_applied(&self, digest: &str, release: Option<u64>) -> Result<(), StoreError> {
+    fn plan_applied(&self, digest: &str, release: Option<u64>) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         let release = release.map(i64::try_from);
         bound.add(release.transpose().unwrap_or(Some(i64::MAX)))?;
@@ -70,11 +33,7 @@ impl SqliteStore {
             .map(|_| ())
     }
 
-    /// Keep an officer's approval of a plan, instead of an earlier one of the same officer.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn sign_plan(&self, signature: &PlanSignature) -> Result<(), StoreError> {
+    fn sign_plan(&self, signature: &PlanSignature) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(signature.plan.clone())?;
         bound.add(signature.officer.clone())?;
@@ -88,29 +47,17 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// A plan, if there is one of this digest.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn plan(&self, digest: &str) -> Result<Option<StoredPlan>, StoreError> {
+    fn plan(&self, digest: &str) -> Result<Option<StoredPlan>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(plan(&inner.readers, digest))
     }
 
-    /// The digests of the last plans, the newest first, at most this many.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn plan_digests(&self, most: u32) -> Result<Vec<String>, StoreError> {
+    fn plan_digests(&self, most: u32) -> Result<Vec<String>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(digests(&inner.readers, most))
     }
 
-    /// The approvals of a plan, in the order of the officers' names.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn plan_signatures(&self, plan: &str) -> Result<Vec<PlanSignature>, StoreError> {
+    fn plan_signatures(&self, plan: &str) -> Result<Vec<PlanSignature>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(signatures(&inner.readers, plan))
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rialto_archive::ArchiveError;
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Receipt, StoreError};
+use rialto_store::ReceiptPages;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
@@ -37,6 +38,33 @@ pub struct ReceiptReader {
     since: Timestamp,
     until: Timestamp,
     unread: Vec<String>,
+}
+
+impl ReceiptPages for ReceiptReader {
+    fn visit_while(
+        &mut self,
+        visit: &mut dyn FnMut(Vec<Receipt>) -> bool,
+    ) -> Result<(), StoreError> {
+        enum Ended {
+            Enough,
+            Failed(RetentionError),
+        }
+        impl From<RetentionError> for Ended {
+            fn from(error: RetentionError) -> Self {
+                Self::Failed(error)
+            }
+        }
+        let visited = self.visit(&mut |page| visit(page).then_some(()).ok_or(Ended::Enough));
+        match visited {
+            Ok(()) | Err(Ended::Enough) => Ok(()),
+            Err(Ended::Failed(RetentionError::Store(error))) => Err(error),
+            Err(Ended::Failed(error)) => Err(StoreError::Failed(error.to_string())),
+        }
+    }
+
+    fn unread(&self) -> &[String] {
+        &self.unread
+    }
 }
 
 /// What one transaction has read.
@@ -75,18 +103,9 @@ impl ReceiptReader {
         })
     }
 
-    /// The archives that are missing or damaged, each with what is wrong. Their receipts were left out.
-    #[must_use]
-    pub fn unread(&self) -> &[String] {
-        &self.unread
-    }
-
     /// Visit all receipts in pages, each once: those of archives first, then those of the tables and of the journal in
     /// the order of their ids.
-    ///
-    /// # Errors
-    /// When the store cannot be read, and what the visitor ends with.
-    pub fn visit<E: From<RetentionError>>(
+    fn visit<E: From<RetentionError>>(
         &mut self,
         visit: &mut dyn FnMut(Vec<Receipt>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -334,7 +353,8 @@ async fn late(
     Ok(late)
 }
 
-fn receipt(row: &SqliteRow) -> Result<Receipt, StoreError> {
+/// `id, subject, at, body`.
+pub(crate) fn receipt(row: &SqliteRow) -> Result<Receipt, StoreError> {
     Ok(Receipt {
         id: unsigned(row.try_get(0).map_err(failed)?)?,
         subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),

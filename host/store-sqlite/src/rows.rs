@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{Collection, DeadLetter, StoreError, StoredDocument, StoredReminder};
-use rialto_engine::{Cause, Delivery, Name, Origin, Payload, Timestamp, Trace, TurnId};
+use rialto_engine::{Delivery, Name, Timestamp, Trace};
+use rialto_store::DeliveryHead;
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
@@ -15,54 +16,13 @@ use crate::{failed, unreadable};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub id: u64,
-    pub head: Head,
+    pub head: DeliveryHead,
     pub payload: Vec<u8>,
-}
-
-/// A delivery without its payload, stored as JSON in the column `head`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Head {
-    cause: Cause,
-    component: Name,
-    interface: Name,
-    function: Name,
-    by: Option<TurnId>,
-    trace: Trace,
-    subjects: Vec<Name>,
-    hops: u32,
-}
-
-impl Head {
-    pub fn of(delivery: &Delivery) -> Self {
-        Self {
-            cause: delivery.cause.clone(),
-            component: delivery.component.clone(),
-            interface: delivery.interface.clone(),
-            function: delivery.function.clone(),
-            by: delivery.by,
-            trace: delivery.trace,
-            subjects: delivery.subjects.clone(),
-            hops: delivery.hops,
-        }
-    }
 }
 
 impl Stored {
     pub fn delivery(self) -> Delivery {
-        Delivery {
-            id: self.id,
-            cause: self.head.cause,
-            component: self.head.component,
-            interface: self.head.interface,
-            function: self.head.function,
-            payload: Payload::Stored(self.payload.into()),
-            by: self.head.by,
-            trace: self.head.trace,
-            subjects: self.head.subjects,
-            hops: self.head.hops,
-            redeliveries: 0,
-            origin: Origin::default(),
-        }
+        self.head.delivery(self.id, self.payload, 0)
     }
 }
 

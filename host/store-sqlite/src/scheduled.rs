@@ -2,39 +2,16 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{Act, ScheduleStore, ScheduledRelease};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
-use crate::passkeys::Act;
 use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed};
 
-/// A release that comes into force at an instant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduledRelease {
-    /// The release.
-    pub release: u64,
-    /// The instant from which on turns run on it.
-    pub from: Timestamp,
-    /// When it was scheduled.
-    pub at: Timestamp,
-    /// The person who wanted it.
-    pub person: String,
-    /// The operator whose token was used; empty for an action without a token.
-    pub operator: String,
-    /// Why.
-    pub note: String,
-    /// Who has withdrawn it.
-    pub withdrawn: Option<Act>,
-}
-
-impl SqliteStore {
-    /// Keep that releases come into force: all of them, or none.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn schedule_releases(&self, all: &[ScheduledRelease]) -> Result<(), StoreError> {
+impl ScheduleStore for SqliteStore {
+    fn schedule_releases(&self, all: &[ScheduledRelease]) -> Result<(), StoreError> {
         let mut slices = self.slices();
         // One transaction: no statement ends it.
         for one in all {
@@ -55,11 +32,7 @@ impl SqliteStore {
         slices.finish()
     }
 
-    /// Keep who has withdrawn the scheduled releases from a number on.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn withdraw_scheduled(&self, from: u64, act: &Act) -> Result<(), StoreError> {
+    fn withdraw_scheduled(&self, from: u64, act: &Act) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(act.by.clone())?;
         bound.number(act.at.0)?;
@@ -73,11 +46,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// The releases that were scheduled, the earliest instant first. Those that are or were current are among them.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn scheduled_releases(&self) -> Result<Vec<ScheduledRelease>, StoreError> {
+    fn scheduled_releases(&self) -> Result<Vec<ScheduledRelease>, StoreError> {
         let inner = &self.inner;
         inner.runtime.block_on(scheduled(&inner.readers))
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rialto_engine::store::{Collection, ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
+use rialto_store::{DocumentSnapshot, Order};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
@@ -77,15 +78,6 @@ pub enum SnapshotError {
         /// Why.
         source: StoreError,
     },
-}
-
-/// The order in which documents are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// In the byte order of their ids.
-    ById,
-    /// Roughly in the order of their first writes, which is their order on disk. Best for many documents.
-    AsStored,
 }
 
 /// The state of a document in the journal; none if it was removed.
@@ -287,6 +279,64 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+}
+
+/// The visitor of [`DocumentSnapshot`] wants no more, or the store cannot be read.
+enum Ended {
+    Enough,
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl DocumentSnapshot for Snapshot {
+    fn lsn(&self) -> u64 {
+        Self::lsn(self)
+    }
+
+    fn collections(&self) -> &[Collection] {
+        Self::collections(self)
+    }
+
+    fn document(
+        &mut self,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<Option<StoredDocument>, StoreError> {
+        Self::document(self, collection, id)
+    }
+
+    fn range(
+        &mut self,
+        collection: CollectionId,
+        range: &ScanRange,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        Self::range(self, collection, range)
+    }
+
+    fn visit_while(
+        &mut self,
+        collections: &[CollectionId],
+        order: Order,
+        visit: &mut dyn FnMut(CollectionId, StoredDocument) -> bool,
+    ) -> Result<(), StoreError> {
+        let visited = self.visit(collections, order, &mut |collection, document| {
+            let goes_on = visit(collection, document);
+            goes_on.then_some(()).ok_or(Ended::Enough)
+        });
+        match visited {
+            Ok(()) | Err(Ended::Enough) => Ok(()),
+            Err(Ended::Failed(error)) => Err(error),
+        }
+    }
+
+    fn archives(&mut self) -> Result<Vec<Archive>, StoreError> {
+        Self::archives(self)
     }
 }
 

@@ -14,7 +14,7 @@ use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 use crate::journal::{self, Entry};
 use crate::memtable::Found;
 use crate::slices::counter;
-use crate::{Inner, SqliteStore, failed, ranges, row_ids, rows};
+use crate::{Inner, SqliteStore, failed, load, ranges, row_ids, rows};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -22,6 +22,7 @@ impl Store for SqliteStore {
         inner.take_over()?;
         let mut writer = inner.writer.lock();
         inner.runtime.block_on(async {
+            load::refuse_moved(&mut writer).await?;
             // Counted before any turn runs, so that a poison message is counted too.
             sqlx::query("UPDATE deliveries SET starts = starts + 1")
                 .execute(&mut *writer)
@@ -101,7 +102,8 @@ impl Store for SqliteStore {
         // One thread writes groups, so no other one has this number.
         let seq = inner.memtable.next_seq();
         let audit = inner.audit_next.load(Ordering::Acquire);
-        let entry = Entry::of(group, seq, audit)?;
+        let publication = inner.publication_next.load(Ordering::Acquire);
+        let entry = Entry::of(group, seq, (audit, publication))?;
         let encoded = entry.encode()?;
         let fence = inner.fence.load(Ordering::Acquire);
         // A slice of a flush may have it, which lasts some milliseconds.
@@ -110,6 +112,8 @@ impl Store for SqliteStore {
         inner.runtime.block_on(append)?;
         let audit = audit + group.audit.len() as u64;
         inner.audit_next.store(audit, Ordering::Release);
+        let publication = publication + group.publications.len() as u64;
+        inner.publication_next.store(publication, Ordering::Release);
         inner.memtable.push(Arc::new(entry), encoded.plain);
         Ok(())
     }
@@ -209,11 +213,12 @@ impl Inner {
     }
 
     /// Become the writer: fence off earlier ones, load the row ids and Bloom filters, and flush the journal, so
-    /// that the tables have everything.
-    fn take_over(&self) -> Result<(), StoreError> {
+    /// that the tables have everything. A store that was not wholly copied is refused.
+    pub(crate) fn take_over(&self) -> Result<(), StoreError> {
         let (fence, loaded, flushing, flushed, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
+                load::refuse_unfinished(&mut writer).await?;
                 let fence: i64 = sqlx::query_scalar(
                     "UPDATE meta SET value = value + 1 WHERE key = 'fence' RETURNING value",
                 )
@@ -240,11 +245,16 @@ impl Inner {
         self.row_ids.begin(loaded);
         self.flush_all()?;
         // The tables have everything now.
-        let audit = {
+        let (audit, publications) = {
             let mut writer = self.writer.lock();
-            self.runtime.block_on(counter(&mut writer, "audit"))?
+            self.runtime.block_on(async {
+                let audit = counter(&mut writer, "audit").await?;
+                Ok::<_, StoreError>((audit, counter(&mut writer, "publications").await?))
+            })?
         };
         self.audit_next.store(audit, Ordering::Release);
+        self.publication_next
+            .store(publications + 1, Ordering::Release);
         Ok(())
     }
 }

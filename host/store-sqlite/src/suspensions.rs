@@ -2,41 +2,16 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::{Act, StoredSuspension, SuspensionStore};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
-use crate::passkeys::Act;
 use crate::rows::unsigned;
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, unreadable};
 
-/// A suspension of a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredSuspension {
-    /// Its number; 0 for one that is to be kept.
-    pub id: u64,
-    /// The rule's name in the scheme.
-    pub rule: String,
-    /// The person who has suspended it.
-    pub person: String,
-    /// Why.
-    pub note: String,
-    /// When.
-    pub at: Timestamp,
-    /// When it ends unless it is confirmed.
-    pub until: Timestamp,
-    /// Who has confirmed it.
-    pub confirmed: Option<Act>,
-    /// Who has ended it.
-    pub ended: Option<Act>,
-}
-
-impl SqliteStore {
-    /// Keep a new suspension.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn add_suspension(&self, suspension: &StoredSuspension) -> Result<(), StoreError> {
+impl SuspensionStore for SqliteStore {
+    fn add_suspension(&self, suspension: &StoredSuspension) -> Result<(), StoreError> {
         let mut bound = Bound::default();
         bound.add(suspension.rule.clone())?;
         bound.add(suspension.person.clone())?;
@@ -50,11 +25,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Keep who has confirmed a suspension.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn confirm_suspension(&self, id: u64, act: &Act) -> Result<(), StoreError> {
+    fn confirm_suspension(&self, id: u64, act: &Act) -> Result<(), StoreError> {
         self.change(
             "UPDATE suspensions SET confirmed_by = ?, confirmed = ? WHERE id = ?",
             bound(id, act)?,
@@ -62,11 +33,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// Keep who has ended a suspension.
-    ///
-    /// # Errors
-    /// When the store cannot write or belongs to a newer host.
-    pub fn end_suspension(&self, id: u64, act: &Act) -> Result<(), StoreError> {
+    fn end_suspension(&self, id: u64, act: &Act) -> Result<(), StoreError> {
         self.change(
             "UPDATE suspensions SET ended_by = ?, ended = ? WHERE id = ?",
             bound(id, act)?,
@@ -74,15 +41,7 @@ impl SqliteStore {
         .map(|_| ())
     }
 
-    /// The suspensions that are in force at an instant, and at most this many others: the newest first of both.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn suspensions(
-        &self,
-        now: Timestamp,
-        most: u32,
-    ) -> Result<Vec<StoredSuspension>, StoreError> {
+    fn suspensions(&self, now: Timestamp, most: u32) -> Result<Vec<StoredSuspension>, StoreError> {
         let inner = &self.inner;
         let now = i64::try_from(now.0).unwrap_or(i64::MAX);
         inner

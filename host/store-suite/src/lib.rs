@@ -1,8 +1,8 @@
 //! Tests of what every backend of the engine's [`Store`] must do.
 //!
 //! A backend implements [`Backend`], which makes and opens its stores, and calls [`suite!`] in one of its test files.
-//! The tests use only the trait. They compare the store with [`model::Model`], a very simple store. A backend that keeps
-//! releases also calls [`releases_suite!`].
+//! The tests use only the trait. They compare the store with [`model::Model`], a very simple store. One that keeps what a
+//! host needs beside groups, and is a `HostStore`, also calls [`host_suite!`].
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ pub mod recovery;
 pub mod releases;
 pub mod samples;
 pub mod session;
+pub mod subjects;
 
 use rialto_engine::store::Store;
 
@@ -35,13 +36,22 @@ pub trait Backend: Sized {
     fn intrude(&self) -> Self::Store;
 }
 
-/// One `#[test]` for each behaviour of a store that keeps [`releases`], with this backend.
+/// One `#[test]` for each behaviour of a store on which a host runs, with this backend.
 #[macro_export]
-macro_rules! releases_suite {
+macro_rules! host_suite {
     ($backend:ty) => {
         $crate::suite!(@ $backend;
             releases::what_is_kept_is_as_it_was_changed_last,
             releases::a_store_that_was_taken_over_keeps_nothing_more,
+            subjects::scheduled_and_waiting_releases_are_kept,
+            subjects::plans_are_kept,
+            subjects::suspensions_are_kept,
+            subjects::canaries_are_kept,
+            subjects::credentials_are_kept,
+            subjects::passkeys_are_kept,
+            subjects::operations_are_kept,
+            subjects::the_file_of_peoples_keys_is_kept,
+            subjects::the_audit_log_is_read_and_proven,
         );
     };
 }

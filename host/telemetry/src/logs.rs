@@ -9,6 +9,10 @@ use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::tap::{FOREIGN_TARGET, LogTap};
 
+/// A library that logs each attempt to connect, while the host says once why there is no connection. A filter that names it
+/// comes after this one, and holds.
+const QUIET: &str = "async_nats=off";
+
 /// The form of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -35,7 +39,7 @@ pub struct BadFilter {
 /// # Errors
 /// When the filter is invalid.
 pub fn start(filter: &str, format: Format) -> Result<LogTap, BadFilter> {
-    let parsed = EnvFilter::try_new(filter).map_err(|source| BadFilter {
+    let parsed = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|source| BadFilter {
         filter: filter.to_owned(),
         source,
     })?;

@@ -1,8 +1,8 @@
 //! Metrics in the OpenMetrics text form. Their names are a contract: a test compares the list.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -24,6 +24,13 @@ pub struct RequestLabels {
     pub operation: String,
     /// The status of the answer.
     pub status: u16,
+}
+
+/// The label of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OperationLabels {
+    /// The `operationId`; empty for an unknown path.
+    pub operation: String,
 }
 
 /// Labels of an external call.
@@ -53,13 +60,13 @@ struct OutcomeLabels {
 /// The host's own metrics. Other metrics are added by collectors.
 pub struct Metrics {
     registry: Mutex<Registry>,
-    /// Deliveries by destination, and the same without destinations. Only one of the two is shown.
-    named: Registry,
+    /// What names destinations and rules, and deliveries without destinations. Only one of the two is shown.
+    named: Mutex<Registry>,
     nameless: Registry,
     /// Inbound requests.
     pub requests: Family<RequestLabels, Counter>,
-    /// Seconds from an inbound request's head to its answer.
-    pub request_seconds: Histogram,
+    /// Seconds from an inbound request's head to its answer, by operation.
+    pub request_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
     /// Nanoseconds spent on parsing and validating bodies.
     pub json_nanoseconds: Counter<u64, AtomicU64>,
     /// Calls by gRPC.
@@ -74,13 +81,13 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let seconds = || Histogram::new(exponential_buckets(0.000_5, 2.0, 16));
+        let seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(0.000_5, 2.0, 16));
         let mut metrics = Self {
             registry: Mutex::new(Registry::with_prefix(PREFIX)),
-            named: Registry::with_prefix(PREFIX),
+            named: Mutex::new(Registry::with_prefix(PREFIX)),
             nameless: Registry::with_prefix(PREFIX),
             requests: Family::default(),
-            request_seconds: seconds(),
+            request_seconds: Family::new_with_constructor(seconds),
             json_nanoseconds: Counter::default(),
             calls: Family::default(),
             call_seconds: seconds(),
@@ -96,7 +103,7 @@ impl Default for Metrics {
             );
             registry.register(
                 "http_request_seconds",
-                "Seconds from an inbound request to its answer",
+                "Seconds from an inbound request to its answer, by operation",
                 metrics.request_seconds.clone(),
             );
             registry.register(
@@ -120,11 +127,13 @@ impl Default for Metrics {
                 metrics.delivery_seconds.clone(),
             );
         });
-        metrics.named.register(
-            DELIVERIES,
-            "Outbound requests that have ended, by destination and outcome",
-            metrics.deliveries.clone(),
-        );
+        metrics.register_named(|registry| {
+            registry.register(
+                DELIVERIES,
+                "Outbound requests that have ended, by destination and outcome",
+                metrics.deliveries.clone(),
+            );
+        });
         metrics.nameless.register(
             DELIVERIES,
             "Outbound requests that have ended, by outcome",
@@ -136,11 +145,11 @@ impl Default for Metrics {
 
 impl Metrics {
     fn register(&self, add: impl FnOnce(&mut Registry)) {
-        let mut registry = self
-            .registry
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        add(&mut registry);
+        add(&mut locked(&self.registry));
+    }
+
+    fn register_named(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut locked(&self.named));
     }
 
     /// Count spans: only a host that exports them has these two.
@@ -202,6 +211,11 @@ impl Metrics {
         self.register(|registry| registry.register_collector(collector));
     }
 
+    /// Show a collector's metrics too, to those who may see names.
+    pub fn add_named_collector(&self, collector: Box<dyn Collector>) {
+        self.register_named(|registry| registry.register_collector(collector));
+    }
+
     /// Count an outbound request that has ended.
     pub fn delivered(&self, labels: &DeliveryLabels) {
         let outcome = labels.outcome;
@@ -210,18 +224,34 @@ impl Metrics {
         self.deliveries_by_outcome.get_or_create(&all).inc();
     }
 
-    /// The text of `/metrics`, with or without the names of destinations.
+    /// The text of `/metrics`, with or without the names of destinations and rules.
     pub fn render(&self, named: bool) -> String {
         let mut text = String::new();
-        let of_destinations = if named { &self.named } else { &self.nameless };
-        // Writing to a String does not fail.
-        self.register(|registry| {
-            let _ = encode_registry(&mut text, registry);
-        });
-        let _ = encode_registry(&mut text, of_destinations);
-        let _ = encode_eof(&mut text);
+        self.render_into(&mut text, named);
         text
     }
+
+    /// The same, behind what is in a buffer that is used again.
+    pub fn render_into(&self, text: &mut String, named: bool) {
+        // Writing to a String does not fail.
+        self.register(|registry| {
+            let _ = encode_registry(text, registry);
+        });
+        if named {
+            self.register_named(|registry| {
+                let _ = encode_registry(text, registry);
+            });
+        } else {
+            let _ = encode_registry(text, &self.nameless);
+        }
+        let _ = encode_eof(text);
+    }
+}
+
+fn locked(registry: &Mutex<Registry>) -> MutexGuard<'_, Registry> {
+    registry
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The same in Prometheus' text format, for readers that know no other. In it a counter has the name of its

@@ -9,6 +9,7 @@
 //! | know the scheme and the component's own settings | [`scheme`] |
 //! | make a rule of a function (feature `rule`) | `rule!` |
 //! | judge a rule's settings | [`settings`] |
+//! | know which agreed quote a transfer is about | [`agreements`] |
 //! | declare counters in a rule, and find their values | [`counters`] |
 //! | hash a message, judge a fulfilment | [`canonical`] |
 //! | word an FSPIOP error | [`errors`] |
@@ -23,6 +24,7 @@
 //! [`auditing`], [`documents`], [`scheme`] and [`logging`] call the host, which only exists for a component. Everything else
 //! is pure and runs in native tests.
 
+pub mod agreements;
 pub mod auditing;
 pub mod canonical;
 pub mod counters;

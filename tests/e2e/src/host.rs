@@ -120,6 +120,42 @@ impl RunningHost {
         Ok(host)
     }
 
+    /// Start a host and do not wait: another host serves, and this one is to be a standby. [`Self::wait_until_ready`]
+    /// waits until it serves.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn standby(scheme: &TestScheme) -> anyhow::Result<Self> {
+        let folder = scheme.path();
+        let log = File::create(log_path(folder, 1)).context("making the host's log")?;
+        let child = command(folder, &[])?
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn();
+        Ok(Self {
+            folder: folder.to_owned(),
+            variables: Vec::new(),
+            child: child.context("starting the host")?,
+            addresses: BTreeMap::new(),
+            starts: 1,
+        })
+    }
+
+    /// Wait until a standby serves.
+    ///
+    /// # Errors
+    /// When it ends or is not ready in time, with the end of its log.
+    pub fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+        let out = self
+            .child
+            .stdout
+            .take()
+            .context("a standby's standard output")?;
+        let ready = addresses(out).with_context(|| log_end(&self.folder, self.starts));
+        self.addresses = ready?;
+        Ok(())
+    }
+
     /// The same, under this umask.
     ///
     /// # Errors
@@ -156,6 +192,31 @@ impl RunningHost {
         self.child.kill().context("killing the host")?;
         self.child.wait().context("waiting for the host's end")?;
         Ok(())
+    }
+
+    /// Stop all of its threads (SIGSTOP), or let them go on (SIGCONT).
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn freeze(&self, is_frozen: bool) -> anyhow::Result<()> {
+        let signal = if is_frozen { "-STOP" } else { "-CONT" };
+        let told = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status();
+        anyhow::ensure!(
+            told.context("running `kill`")?.success(),
+            "`kill {signal}` failed"
+        );
+        Ok(())
+    }
+
+    /// Wait until it ends by itself. Returns its exit code; -1 if a signal ended it.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn wait_for_end(&mut self) -> anyhow::Result<i32> {
+        let status = self.child.wait().context("waiting for the host's end")?;
+        Ok(status.code().unwrap_or(-1))
     }
 
     /// Tell it to stop, as a service manager does (SIGTERM). It may take its time.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result, ensure};
 use rialto_engine::history::Step;
 use rialto_engine::store::{ScanRange, Store as _, StoredReminder};
+use rialto_store_sqlite::HistoryStore as _;
 use rialto_store_sqlite::SqliteStore;
 
 use crate::metrics::idle;

@@ -6,7 +6,9 @@
 //! - [`mutations`] makes random messages, [`kept`] reads the contents of a store;
 //! - [`books`] reads the ledger and the transfers back and says what does not add up, [`audited`] compares the audit log;
 //! - [`office`] are operators, who ask and decide over HTTP;
+//! - [`author`] runs what plugin authors run;
 //! - [`compiled`] shares compiled components between the tests' hosts;
+//! - [`front`] stands before several hosts of a scheme;
 //! - [`witness`] is a context that keeps every event;
 //! - [`offers`] makes components that a host must or must not take;
 //! - [`metrics`] is what a host counts, waits until it has nothing to do, and says what failed;
@@ -20,11 +22,13 @@
 #![forbid(unsafe_code)]
 
 pub mod audited;
+pub mod author;
 pub mod barred;
 pub mod binaries;
 pub mod books;
 pub mod catalogue;
 pub mod compiled;
+pub mod front;
 pub mod handbook;
 pub mod host;
 pub mod kept;

@@ -1,8 +1,9 @@
 //! A scheme's folder of a test's own: a copy of a scheme of this repository, with free ports.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
@@ -27,6 +28,11 @@ const DEMO_LISTENERS: [&str; 2] = ["127.0.0.1:4001", "127.0.0.1:4002"];
 const RULE_GRANTS: &str = "grants = { host = [\"configuration\", \"logging\"] }\n";
 const RULE_GRANTS_AND_TIME: &str =
     "grants = { host = [\"configuration\", \"logging\"] }\nlimits = { deadline = \"1 s\" }\n";
+
+/// The variable that says which store the demonstration scheme is on: `postgres`, or the embedded one.
+const STORE_VARIABLE: &str = "RIALTO_TEST_STORE";
+/// See [`STORE_VARIABLE`].
+const POSTGRES: &str = "postgres";
 
 /// A scheme's folder. It goes away with this value, unless the test fails: then it stays, for its
 /// store and its log, and the failure says where.
@@ -64,7 +70,68 @@ impl TestScheme {
         }
         scheme.finish()?;
         compiled::take(&scheme.state())?;
+        if std::env::var_os(STORE_VARIABLE).is_some_and(|store| store == POSTGRES) {
+            scheme.on_postgres()?;
+        }
         Ok(scheme)
+    }
+
+    /// Puts the scheme on a PostgreSQL database of its own. Returns the database's name.
+    ///
+    /// # Errors
+    /// When rialto.toml cannot be written, or names a database already.
+    pub fn on_postgres(&self) -> anyhow::Result<String> {
+        let server = rialto_postgres_server::shared();
+        let database = server.make_database();
+        self.on_database(&server.url(&database))?;
+        Ok(database)
+    }
+
+    /// Puts the scheme on this database.
+    ///
+    /// # Errors
+    /// When rialto.toml cannot be written, or names a database already.
+    pub fn on_database(&self, url: &str) -> anyhow::Result<()> {
+        let text = fs::read_to_string(self.path().join("rialto.toml"))?;
+        ensure!(
+            !text.contains("url = \"postgres"),
+            "it is on PostgreSQL already"
+        );
+        let path = "[store]\npath = \"state\"";
+        self.replace("rialto.toml", path, &format!("{path}\nurl = \"{url}\""))
+    }
+
+    /// A folder for another host of this scheme, on the same database: its listeners have ports of their own.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub fn for_another_host(&self) -> anyhow::Result<Self> {
+        let mut other = Self::empty()?;
+        other.callbacks.clone_from(&self.callbacks);
+        for name in ["rialto.toml", "scheme.toml", "scheme.lock"] {
+            copy(&self.path().join(name), &other.path().join(name))?;
+        }
+        for from in files(&self.path().join("components"))? {
+            let name = from.file_name().context("a component's file name")?;
+            copy(&from, &other.path().join("components").join(name))?;
+        }
+        // Components' references of keys are sealed with it.
+        let (secrets, master_key) = ("secrets", "master.key");
+        DirBuilder::new()
+            .mode(0o700)
+            .create(other.path().join(secrets))?;
+        let key = |scheme: &Self| scheme.path().join(secrets).join(master_key);
+        fs::copy(key(self), key(&other)).context("the master key, which the first host makes")?;
+        for name in ["fsps", "operators"] {
+            let text = fs::read_to_string(other.path().join("rialto.toml"))?;
+            let listener = format!("[listeners.{name}]\naddress = \"");
+            let rest = text.split_once(&listener).context("a listener")?.1;
+            let address = rest.split('"').next().context("its address")?;
+            let free = format!("127.0.0.1:{}", ports::free()?);
+            other.replace("rialto.toml", address, &free)?;
+        }
+        compiled::take(&other.state())?;
+        Ok(other)
     }
 
     /// A new folder without documents.
@@ -304,6 +371,7 @@ impl TestScheme {
             let name = from.file_name().context("a component's file name")?;
             copy(&from, &twin.path().join("components").join(name))?;
         }
+        compiled::take(&twin.state())?;
         Ok(twin)
     }
 }

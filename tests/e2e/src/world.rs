@@ -48,6 +48,8 @@ pub struct WorldOptions {
     pub verify_keys: BTreeMap<String, String>,
     /// Environment variables of the host.
     pub variables: Vec<(String, OsString)>,
+    /// What stands before the host, and takes the messages of FSPs in its place.
+    pub front: Option<crate::front::Front>,
 }
 
 impl Default for WorldOptions {
@@ -63,6 +65,7 @@ impl Default for WorldOptions {
             applications: false,
             verify_keys: BTreeMap::new(),
             variables: Vec::new(),
+            front: None,
         }
     }
 }
@@ -104,7 +107,13 @@ impl World {
         if options.pki.is_some() || options.applications {
             host.approve_first_release()?;
         }
-        let hub = host.url("fsps")?.to_owned();
+        let hub = match &options.front {
+            Some(front) => {
+                front.lead_to(&host)?;
+                front.url()
+            }
+            None => host.url("fsps")?.to_owned(),
+        };
         let mut applications = BTreeMap::new();
         if options.applications {
             let office = Office::of(&scheme, &host, &["maya", "chris"])?;

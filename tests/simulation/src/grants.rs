@@ -93,7 +93,8 @@ impl Grants {
                 Step::Answered { .. }
                 | Step::Reported { .. }
                 | Step::Replied { .. }
-                | Step::Sealed { .. } => true,
+                | Step::Sealed { .. }
+                | Step::Message(_) => true,
             };
             if !allowed {
                 let what = format!("{} {}: {step:?}", record.component, record.function);

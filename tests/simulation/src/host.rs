@@ -16,6 +16,7 @@ use rialto_edge::Api;
 use rialto_engine::time::SystemEntropy;
 use rialto_engine::{Clock, Engine, Entropy as _, Environment, Limits};
 use rialto_manifest::Manifest;
+use rialto_store_sqlite::ReleaseStore as _;
 use rialto_store_sqlite::SqliteStore;
 use rialto_tests::TestScheme;
 use tempfile::TempDir;
@@ -177,6 +178,7 @@ impl Host {
             spans: None,
             personal_data: None,
             receipt_log: None,
+            publications: None,
         };
         let limits = Limits {
             // Simulations crash more often than hosts.

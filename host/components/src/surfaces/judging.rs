@@ -3,7 +3,7 @@
 use crate::bindings::rialto::host::judging::{Host, WhatIfVerdict, WhatIfViolation};
 use crate::guest::Guest;
 use crate::judges::Agreed;
-use crate::what_if::ToldVerdict;
+use crate::what_if::{self, ToldVerdict};
 
 impl Host for Guest {
     fn current_release(&mut self) -> wasmtime::Result<u64> {
@@ -34,27 +34,36 @@ impl Host for Guest {
     }
 
     fn what_if_verdicts(&mut self) -> wasmtime::Result<Vec<WhatIfVerdict>> {
-        self.turn_ref()?;
-        let active = self.active.as_mut();
-        let told = active.and_then(|active| active.what_if.as_mut());
-        let told = told.map(std::mem::take).unwrap_or_default();
-        Ok(told.into_iter().map(verdict).collect())
+        Ok(told(self)?.iter().map(verdict).collect())
+    }
+
+    fn what_if_receipts(&mut self) -> wasmtime::Result<String> {
+        let now = self.turn()?.now();
+        Ok(what_if::told_receipts(told(self)?, now)?)
     }
 }
 
-fn verdict(told: ToldVerdict) -> WhatIfVerdict {
-    let violations = told.violations.map(|all| {
-        let all = all.into_iter().map(|one| WhatIfViolation {
-            code: one.code,
-            message: one.message,
+/// What rules have said about the draft that this component has judged.
+fn told(guest: &Guest) -> wasmtime::Result<&[ToldVerdict]> {
+    guest.turn_ref()?;
+    let active = guest.active.as_ref();
+    let told = active.and_then(|active| active.what_if.as_deref());
+    Ok(told.unwrap_or_default())
+}
+
+fn verdict(told: &ToldVerdict) -> WhatIfVerdict {
+    let violations = told.violations.as_ref().map(|all| {
+        let all = all.iter().map(|one| WhatIfViolation {
+            code: one.code.clone(),
+            message: one.message.clone(),
         });
         all.collect()
     });
     WhatIfVerdict {
         rule: told.rule.to_string(),
-        version: told.version,
-        summary: told.summary,
-        settings: told.settings,
+        version: told.version.clone(),
+        summary: told.summary.clone(),
+        settings: told.settings.to_string(),
         violations,
     }
 }

@@ -9,6 +9,7 @@ mod bounds;
 mod expiry;
 mod fairness;
 mod memory_store;
+mod observing;
 mod outbound_queues;
 mod outside;
 mod panics;

@@ -162,6 +162,7 @@ fn all_runs_of_a_turn_have_the_same_instant_and_random_bytes() {
         spans: None,
         personal_data: None,
         receipt_log: None,
+        publications: None,
     };
     let (engine, recovery) = Engine::open(environment, base.bank.clone(), limits()).unwrap();
     engine.resume(recovery);

@@ -209,6 +209,7 @@ impl Run {
             spans: Some(mined(&mine, &Arc::new(()))),
             personal_data: None,
             receipt_log: None,
+            publications: None,
         };
         let bank = mined(&mine, &Arc::new(Bank::default()));
         let (engine, _) = Engine::open(environment, bank, limits()).unwrap();

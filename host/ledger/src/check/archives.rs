@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use rialto_store_sqlite::Snapshot;
+use rialto_store::DocumentSnapshot;
 use rialto_store_sqlite::retention::{ArchiveVisit, visit_archived_documents};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -59,7 +59,7 @@ fn short(id: &str) -> [u8; 16] {
 impl Archives {
     /// Read all archives in the folder.
     pub fn read(
-        snapshot: &mut Snapshot,
+        snapshot: &mut dyn DocumentSnapshot,
         folder: &Path,
         report: &mut Report,
     ) -> Result<Self, LedgerError> {

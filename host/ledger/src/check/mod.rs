@@ -18,11 +18,12 @@ mod report;
 mod transfers;
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rialto_engine::CollectionId;
 use rialto_engine::store::StoredDocument;
-use rialto_store_sqlite::Order;
+use rialto_store::Order;
 use serde::de::DeserializeOwned;
 
 use crate::documents::{Entry, PAGE, Page, Reservation, UnsettledChange, page_id};
@@ -44,7 +45,7 @@ impl Ledger {
     /// When the store cannot be read, or no account is in the currency. What is wrong in the store is in
     /// the report.
     pub fn check(&mut self, currency: Option<&str>) -> Result<Report, LedgerError> {
-        self.check_beside(currency, None)
+        self.check_watched(currency, None, &mut |_| ControlFlow::Continue(()))
     }
 
     /// Checks the same, and compares opening balances with the sums of archived entries. Without archives,
@@ -57,16 +58,30 @@ impl Ledger {
         currency: Option<&str>,
         folder: &Path,
     ) -> Result<Report, LedgerError> {
-        self.check_beside(currency, Some(folder))
+        self.check_watched(currency, Some(folder), &mut |_| ControlFlow::Continue(()))
     }
 
-    fn check_beside(
+    /// Checks the same, with archives if their folder is named. `watch` hears again and again how many documents were read, and
+    /// may stop the check between two of them. Archives are read without it.
+    ///
+    /// # Errors
+    /// As [`Self::check_with_archives`], and [`LedgerError::Stopped`].
+    pub fn check_watched(
         &mut self,
         currency: Option<&str>,
         archives: Option<&Path>,
+        watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<Report, LedgerError> {
+        let mut documents = 0_u64;
+        let mut goes_on = || {
+            documents += 1;
+            match watch(documents) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(LedgerError::Stopped),
+            }
+        };
         let mut report = Report::new(self.lsn());
-        let read = |folder| Archives::read(&mut self.snapshot, folder, &mut report);
+        let read = |folder| Archives::read(&mut *self.snapshot, folder, &mut report);
         let archives = archives.map(read).transpose()?;
         let mut checking = Checking {
             currency: currency.map(str::to_owned),
@@ -83,7 +98,7 @@ impl Ledger {
         self.snapshot
             .visit(&accounts, Order::ById, &mut |_, found| {
                 checking.account(&found);
-                Ok::<_, LedgerError>(())
+                goes_on()
             })?;
         checking.has_currency()?;
         let rest = [
@@ -99,7 +114,7 @@ impl Ledger {
         self.snapshot
             .visit(&rest, Order::AsStored, &mut |collection, found| {
                 checking.document(&all, collection, &found);
-                Ok::<_, LedgerError>(())
+                goes_on()
             })?;
         for page_key in checking.histories.later() {
             let account = &checking.accounts.get(page_key.account).id;

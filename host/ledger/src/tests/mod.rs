@@ -2,6 +2,7 @@
 
 mod archived;
 mod checks;
+mod pages;
 mod statements;
 
 use std::collections::BTreeMap;

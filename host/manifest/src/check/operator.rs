@@ -45,6 +45,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
         }
     }
     people(document, problems);
+    store(document, problems);
     super::releases::releases(document, problems);
     super::sign_in::sign_in(document, problems);
     super::keys::providers_of_keys(document, problems);
@@ -53,6 +54,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
     super::keys::audit_log(document, problems);
     super::keys::personal_data(document, problems);
     super::tls::outbound(document, problems);
+    super::events::events(document, problems);
     let http = &file.http;
     let too_small = http.bodies_max < http.body_max;
     if too_small {
@@ -158,6 +160,67 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
                 telemetry.endpoint
             ),
             "Name a collector beside the host, such as `http://127.0.0.1:4318`; it sends on over TLS.",
+        );
+    }
+    if let Some(console) = &file.console
+        && console.prometheus.origin().scheme == UrlScheme::Https
+    {
+        document.problem(
+            problems,
+            "console/prometheus",
+            Code::BadValue,
+            format!("`{}` is https, and the host asks Prometheus without TLS", console.prometheus),
+            "Name a Prometheus beside the host, such as `http://127.0.0.1:9090`, or a proxy with TLS towards it.",
+        );
+    }
+}
+
+/// What a store on PostgreSQL does not have, and what only it has.
+fn store(document: &Document<OperatorFile>, problems: &mut Diagnostics) {
+    let store = &document.value.store;
+    if store.url.is_none() {
+        if store.synchronous_standby {
+            document.problem(
+                problems,
+                "store/synchronous-standby",
+                Code::Contradiction,
+                "`synchronous-standby` is for a store on PostgreSQL, and there is no `url`"
+                    .to_owned(),
+                "Leave it out, or name the database with `url`.",
+            );
+        }
+        return;
+    }
+    if document.value.personal_data.is_some() {
+        document.problem(
+            problems,
+            "personal-data",
+            Code::Contradiction,
+            "a store on PostgreSQL may have several hosts, and the file of people's keys is one host's".to_owned(),
+            "Leave [personal-data] out, or `url`.",
+        );
+    }
+    let mut contradiction = |key: &str, message: &str, help: &str| {
+        document.problem(
+            problems,
+            &format!("store/{key}"),
+            Code::Contradiction,
+            message.to_owned(),
+            help,
+        );
+    };
+    if store.archives.is_some() {
+        contradiction(
+            "archives",
+            "a store on PostgreSQL writes no archives",
+            "Leave it out. The tables are divided by month: detach old months in the database.",
+        );
+    }
+    if !store.keep.is_everything() {
+        contradiction(
+            "keep",
+            "a store on PostgreSQL writes no archives, so it keeps everything",
+            "Leave it out. The tables are divided by month: detach old months in the database.",
         );
     }
 }

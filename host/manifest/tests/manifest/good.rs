@@ -29,6 +29,7 @@ fn what_is_left_out_has_its_documented_default() {
     assert_eq!(manifest.operator().engine.workers, None);
     assert_eq!(manifest.operator().grants.outbound, []);
     assert_eq!(manifest.operator().telemetry, None);
+    assert_eq!(manifest.operator().events, None);
     assert_eq!(
         manifest.scheme_json(),
         r#"{"name":"test","hub":"Hub","currencies":[],"errors":[],"authentication":"none"}"#
@@ -63,6 +64,15 @@ fn every_key_reaches_the_host() {
     let tls = grpc.tls.as_ref().expect("a table");
     let authority = tls.client_ca.as_ref().expect("a path");
     assert_eq!(authority.to_string(), "tls/clients.pem");
+    let events = operator.events.as_ref().expect("a table");
+    let publish = events.publish.as_ref().expect("a table");
+    let servers = publish.servers().expect("servers");
+    assert_eq!(servers.len(), 2);
+    assert!(servers.iter().all(|server| server.requires_tls));
+    let amount = ["transfer-id".to_owned(), "amount".to_owned()];
+    let members = publish.members("transfers/transfer-prepared");
+    assert_eq!(members, Some(&amount[..]));
+    assert_eq!(publish.keep.millis(), 14 * 86_400_000);
     let telemetry = operator.telemetry.as_ref().expect("a table");
     assert_eq!(telemetry.endpoint.to_string(), "http://127.0.0.1:4318/otlp");
     assert!((telemetry.sampling_ratio - 0.25).abs() < f64::EPSILON);

@@ -159,3 +159,31 @@ fn roles_are_a_list_of_names_or_missing() {
         assert!(wrong.what.contains("x-rialto-roles"), "{wrong}");
     }
 }
+
+#[test]
+fn a_schema_has_the_components_that_it_needs() {
+    let all = json!({
+        "schemas": {
+            "A": { "properties": { "b": { "$ref": "#/components/schemas/B" } } },
+            "B": { "items": { "$ref": "#/components/schemas/A/properties/b" } },
+            "C": { "type": "string" },
+        },
+        "parameters": { "P": {} },
+    });
+    let of = |schema: Value| needed(&all, &schema);
+    assert_eq!(of(json!({ "type": "string" })), json!({}));
+    let found = of(json!({ "anyOf": [{ "$ref": "#/components/schemas/A" }] }));
+    let expected = json!({ "schemas": { "A": all["schemas"]["A"], "B": all["schemas"]["B"] } });
+    assert_eq!(found, expected, "and none that nothing refers to");
+    let missing = json!({ "$ref": "#/components/schemas/D" });
+    assert_eq!(of(missing.clone()), json!({}));
+    let root = json!({ "components": all });
+    assert!(validator(&root, &missing, "here").is_err());
+    // Of what is not plain, everything is there.
+    for reference in ["#", "#/components/schemas/A~1B", "https://a.example/b"] {
+        assert_eq!(of(json!({ "$ref": reference })), all, "{reference}");
+    }
+    let list = json!({ "$ref": "#/components/schemas/B" });
+    let list = validator(&root, &list, "here").unwrap();
+    assert!(list.is_valid(&json!([[], [[]]])));
+}

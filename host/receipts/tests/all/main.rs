@@ -5,3 +5,4 @@
 mod disclosures;
 mod proofs;
 mod support;
+mod what_ifs;

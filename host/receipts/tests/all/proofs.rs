@@ -24,9 +24,9 @@ fn receipt_is_proven_with_all_its_fields() {
     let input = json!({"amount": "10.50", "to": {"name": "Zoë"}});
     let (log, proof) = scene(&input);
     let verified = verify(&proof, &[Log::new().key(), log.key()]).unwrap();
-    assert_eq!((verified.redacted, verified.key), (0, 1));
-    assert_eq!(verified.field::<String>("rule").unwrap(), "ceiling");
-    assert_eq!(verified.input, input.to_string());
+    assert_eq!((verified.receipt.redacted, verified.key), (0, 1));
+    assert_eq!(verified.receipt.field::<String>("rule").unwrap(), "ceiling");
+    assert_eq!(verified.receipt.input, input.to_string());
     assert_eq!(verified.checkpoint.size, 7);
 }
 
@@ -98,12 +98,12 @@ fn what_was_taken_away_is_gone_and_the_rest_is_proven() {
     let text = serde_json::to_string(&file).unwrap();
     let file = ProofFile::read(&text).unwrap();
     let verified = verify(&file.receipts[0], &[log.key()]).unwrap();
-    assert_eq!(verified.redacted, 2);
+    assert_eq!(verified.receipt.redacted, 2);
     // The digest of the whole input would let somebody try all numbers.
     for name in ["input.payer", "inputDigest"] {
-        assert!(!verified.fields.contains_key(name), "{name}");
+        assert!(!verified.receipt.fields.contains_key(name), "{name}");
     }
-    assert!(verified.fields.contains_key("input.payee"));
+    assert!(verified.receipt.fields.contains_key("input.payee"));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn whole_input_goes_by_its_name() {
     };
     file.redact(&["input".to_owned()]);
     let verified = verify(&file.receipts[0], &[log.key()]).unwrap();
-    let names: Vec<_> = verified.fields.keys().cloned().collect();
+    let names: Vec<_> = verified.receipt.fields.keys().cloned().collect();
     assert_eq!(names, ["at", "rule", "verdict"]);
 }
 
@@ -159,8 +159,8 @@ proptest! {
             && let Ok(after) = verify(&changed, &[log.key()])
         {
             prop_assert_eq!(before.checkpoint, after.checkpoint);
-            for (name, value) in &after.fields {
-                prop_assert_eq!(value.get(), before.fields[name].get());
+            for (name, value) in &after.receipt.fields {
+                prop_assert_eq!(value.get(), before.receipt.fields[name].get());
             }
         }
     }
@@ -173,9 +173,9 @@ proptest! {
         let mut taken = taken.into_iter();
         proof.disclosures.retain(|_| !taken.next().unwrap_or_default());
         let after = verify(&proof, &[log.key()]).unwrap();
-        prop_assert_eq!(after.redacted + after.fields.len(), proof.digests.len());
-        for (name, value) in &after.fields {
-            prop_assert_eq!(value.get(), before.fields[name].get());
+        prop_assert_eq!(after.receipt.redacted + after.receipt.fields.len(), proof.digests.len());
+        for (name, value) in &after.receipt.fields {
+            prop_assert_eq!(value.get(), before.receipt.fields[name].get());
         }
     }
 }

@@ -6,20 +6,27 @@
 mod cases;
 mod scheme;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rialto_bundles::{Bundle, BundlePath, Content, File, Kind};
 use rialto_components::Limits;
 use rialto_components::cache::Cache;
 use rialto_manifest::Operator;
 use rialto_manifest::operator::Ceilings;
+use rialto_manifest::scheme::SchemeDocument;
+use rialto_manifest::values::Digest;
 use serde::Serialize;
 
 use super::{contents, worlds};
-use crate::host::bytes;
 use crate::kit::binding;
 use crate::kit::file::ComponentFile;
+use crate::limits::bytes;
 use crate::plans::Officers;
+
+/// Components by their digests.
+pub type Components = BTreeMap<Digest, Arc<[u8]>>;
 
 /// What was found.
 #[derive(Debug, Default, Serialize)]
@@ -52,13 +59,48 @@ pub fn verify(
     let mut report = Report::default();
     match bundle.about().kind {
         Kind::Scheme => scheme::verify(bundle, taking, cache, &mut report)?,
-        Kind::Rule => rule(bundle, taking, &mut report)?,
+        Kind::Rule => rule(bundle, (&ceilings(taking), None), &mut report)?,
     }
     Ok(report)
 }
 
+/// Verify the bundle of one rule within ceilings. Its cases run until an instant.
+///
+/// # Errors
+/// When it cannot be run here, which says nothing of the bundle.
+pub fn rule_of(bundle: &Bundle, most: &Ceilings, until: Instant) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    rule(bundle, (most, Some(until)), &mut report)?;
+    Ok(report)
+}
+
+/// The document of a scheme's bundle, and its components.
+///
+/// # Errors
+/// With all that is missing or wrong.
+pub fn scheme_of(bundle: &Bundle) -> Result<(SchemeDocument, Components), Vec<String>> {
+    let mut report = Report::default();
+    scheme::read(bundle, &mut report)
+        .map(|packed| (packed.document, packed.components))
+        .ok_or(report.findings)
+}
+
+/// Verify the documents of a scheme's bundle. No component is run.
+#[must_use]
+pub fn documents(bundle: &Bundle) -> Report {
+    let mut report = Report::default();
+    if let Some(packed) = scheme::read(bundle, &mut report) {
+        scheme::is_packed_so(bundle, &packed, &mut report);
+    }
+    report
+}
+
 /// Verifies the bundle of one rule.
-fn rule(bundle: &Bundle, taking: Option<&Taking<'_>>, report: &mut Report) -> anyhow::Result<()> {
+fn rule(
+    bundle: &Bundle,
+    (most, until): (&Ceilings, Option<Instant>),
+    report: &mut Report,
+) -> anyhow::Result<()> {
     let about = bundle.about();
     let name = about.name.as_str();
     let path = format!("{name}.wasm").parse();
@@ -95,7 +137,7 @@ fn rule(bundle: &Bundle, taking: Option<&Taking<'_>>, report: &mut Report) -> an
         fuel: Some(wanted.fuel),
         instances: u32::MAX,
     };
-    let limits = capped(limits, &ceilings(taking), name, report);
+    let limits = capped(limits, most, name, report);
     let before = report.findings.len();
     let opened = ComponentFile::of(name, Arc::from(component.bytes.as_slice()), limits)?;
     let file = match opened {
@@ -134,7 +176,7 @@ fn rule(bundle: &Bundle, taking: Option<&Taking<'_>>, report: &mut Report) -> an
             rule.file.digest
         ));
     }
-    cases::run(name, &rule, &all, report);
+    cases::run((name, &rule), &all, until, report);
     Ok(())
 }
 

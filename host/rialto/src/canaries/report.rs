@@ -33,6 +33,18 @@ pub struct CanaryReport {
     pub fuel_p99: u64,
     /// The rule's fuel on the same inputs.
     pub fuel_p99_of_rule: u64,
+    /// The line of failures: at so many it is held back.
+    #[serde(default)]
+    pub failures_max: u32,
+    /// The line of other verdicts, as a share in millionths; none if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_max: Option<u32>,
+    /// The line of more fuel at the 99th percentile, as a share in millionths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel_max: Option<u32>,
+    /// How many verdicts there must be before shares count.
+    #[serde(default)]
+    pub after: u32,
     /// When and why it was held back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_back: Option<ShownHeldBack>,
@@ -67,6 +79,10 @@ impl CanaryReport {
             different: of(|counts| counts.different),
             fuel_p99: of(|counts| counts.p99(0)),
             fuel_p99_of_rule: of(|counts| counts.p99(1)),
+            failures_max: canary.terms.failures,
+            drift_max: canary.terms.drift,
+            fuel_max: canary.terms.fuel,
+            after: canary.terms.after,
             held_back: held.map(|(at, why)| ShownHeldBack {
                 at: *at,
                 why: why.clone(),

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use rialto_audit::proof::Hashes;
 use rialto_audit::{Hash, WitnessKey, tree, witness};
 use rialto_manifest::audit::AuditLog;
-use rialto_store_sqlite::{SqliteStore, StoredCheckpoint};
+use rialto_store::{HostStore, StoredCheckpoint};
 
 mod place;
 
@@ -86,7 +86,7 @@ struct Witness {
 
 /// The work of the thread.
 pub struct Leaving {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
     witnesses: Vec<Witness>,
     url: Option<Place>,
     /// The folder outside the host.
@@ -116,7 +116,7 @@ impl Leaving {
     pub fn of(
         wanted: &AuditLog,
         (scheme, state): (&Path, &Path),
-        store: &Arc<SqliteStore>,
+        store: &Arc<dyn HostStore>,
         outside: &Arc<Outside>,
     ) -> anyhow::Result<Option<Self>> {
         if wanted.witnesses.is_empty() && wanted.checkpoints_url.is_none() {
@@ -160,7 +160,7 @@ impl Leaving {
         let mut refused = None;
         let mut cosigned = checkpoint.note.clone();
         for witness in &mut self.witnesses {
-            match witness.ask(&self.store, checkpoint) {
+            match witness.ask(&*self.store, checkpoint) {
                 Ok(line) => cosigned.push_str(&line),
                 Err(error) => {
                     if let Some(other) = error.downcast_ref::<OtherLog>() {
@@ -200,7 +200,7 @@ impl Witness {
     /// Its cosignature's line. A witness that has signed another size than we know says which one, and is asked again.
     fn ask(
         &mut self,
-        store: &SqliteStore,
+        store: &dyn HostStore,
         checkpoint: &StoredCheckpoint,
     ) -> anyhow::Result<String> {
         let StoredCheckpoint { size, note, .. } = checkpoint;
@@ -241,7 +241,7 @@ impl Witness {
 }
 
 /// The proof that the log of this size goes on from the old one.
-fn proof(store: &SqliteStore, old: u64, size: u64) -> anyhow::Result<Vec<Hash>> {
+fn proof(store: &dyn HostStore, old: u64, size: u64) -> anyhow::Result<Vec<Hash>> {
     let mut failure = None;
     let mut tile = |id: rialto_audit::TileId| match store.audit_tile(id.level, id.index) {
         Ok(bytes) => tree::hashes_of(&bytes?),

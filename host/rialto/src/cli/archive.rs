@@ -9,7 +9,7 @@ use rialto_store_sqlite::Snapshot;
 use rialto_store_sqlite::retention::Archive as Named;
 use serde_json::json;
 
-use super::{folders_of, operator_of};
+use super::{folders_of, needs_a_folder, operator_of};
 use crate::ops::ShownArchive;
 use crate::out;
 use crate::personal_data::Reader;
@@ -108,6 +108,9 @@ impl Archive {
 
     /// The archives of the store, and the folder of their files.
     fn archives(&self) -> anyhow::Result<(Vec<Named>, PathBuf)> {
+        let instead =
+            "a store on PostgreSQL writes no archives, and keeps everything in its tables";
+        needs_a_folder(&self.at, self.state.as_deref(), instead)?;
         let (store, folder) = folders_of(&self.at, self.state.as_deref())?;
         let mut snapshot = Snapshot::open(&store)?;
         let archives = snapshot.archives().context("reading the store")?;

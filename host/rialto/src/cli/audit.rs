@@ -7,17 +7,15 @@ mod verify;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use rialto_store_sqlite::Snapshot;
 use rialto_store_sqlite::retention::ArchivedEntries;
 
 use super::inspect::path;
-use super::{At, folders_of};
+use super::{At, stored_in};
 use crate::audit::Entry;
+use crate::audit_check::ENTRIES_AT_ONCE;
 use crate::audit_lines::Format;
+use crate::stored::Stored;
 use crate::{out, words};
-
-/// How many entries are read at a time.
-const ENTRIES_AT_ONCE: u32 = 256;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -145,15 +143,8 @@ fn done(entry: &Entry) -> String {
 }
 
 impl Store {
-    fn snapshot(&self) -> anyhow::Result<Snapshot> {
-        let (store, _) = folders_of(&self.at, self.state.as_deref())?;
-        Ok(Snapshot::open(&store)?)
-    }
-
-    /// The entries in archives, as a commit of the store has them.
-    fn archived(&self, snapshot: &mut Snapshot) -> anyhow::Result<ArchivedEntries> {
-        let (_, archives) = folders_of(&self.at, self.state.as_deref())?;
-        Ok(ArchivedEntries::new(&archives, &snapshot.archives()?))
+    fn stored(&self) -> anyhow::Result<Stored> {
+        stored_in(&self.at, self.state.as_deref())
     }
 }
 
@@ -162,9 +153,11 @@ impl Export {
         match (self.format, self.folder) {
             (Some(format), _) => self.lines.run(format, &self.store),
             (None, Some(folder)) => {
-                let mut snapshot = self.store.snapshot()?;
-                let archived = self.store.archived(&mut snapshot)?;
-                log::export(&folder, &mut snapshot, archived)
+                let stored = self.store.stored()?;
+                let mut snapshot = stored.audit_log()?;
+                let archives = snapshot.audit_archives()?;
+                let archived = ArchivedEntries::new(stored.archives(), &archives);
+                log::export(&folder, &mut *snapshot, archived)
             }
             (None, None) => bail!("name a folder, or a format with --format"),
         }

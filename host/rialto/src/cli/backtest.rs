@@ -12,13 +12,12 @@ use anyhow::{Context as _, bail};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget};
 use rialto_components::{Digest, Release};
 use rialto_engine::Timestamp;
-use rialto_store_sqlite::ReceiptReader;
 use rialto_telemetry::logs::{self, Format};
 
-use super::{folders_of, instants, load, operator_of, rules_alone, show};
+use super::{instants, load, operator_of, rules_alone, show, stored_in};
 use crate::backtest::report::{Candidate, Report};
 use crate::backtest::{self, Progress, Selection};
-use crate::personal_data::Reader;
+use crate::personal_data::{OpenedReceipt, Reader};
 use crate::{out, words};
 
 /// Reads the receipts of a store's file and of its archives, with or without a running host, at the lowest priority.
@@ -112,9 +111,9 @@ impl Backtest {
         }
         let at = self.at.as_ref().unwrap_or(&self.scheme);
         let people = Reader::open(&operator_of(at)?, at)?;
-        let (store, archives) = folders_of(at, self.state.as_deref())?;
         let (since, before) = (Timestamp(self.since), Timestamp(until));
-        let mut receipts = ReceiptReader::open(&store, &archives, since, before)?;
+        let stored = stored_in(at, self.state.as_deref())?;
+        let mut receipts = stored.receipts(since, before)?;
         // Where a host serves from this machine, payments go first.
         let _ = rustix::process::nice(19);
         let selection = Selection {
@@ -129,10 +128,14 @@ impl Backtest {
         let progress = Arc::new(Progress::default());
         let shown = Shown::start(progress.clone());
         let begun = Instant::now();
+        let open = |receipt| match &people {
+            Some(people) => people.receipt(receipt),
+            None => OpenedReceipt::plain(receipt),
+        };
         let figures = backtest::run(
             &rules.release,
-            &mut receipts,
-            people.as_ref(),
+            &mut *receipts,
+            &open,
             &selection,
             (threads, &progress),
         );

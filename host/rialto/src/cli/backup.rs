@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rialto_store_sqlite::backup::{self, Manifest, Step};
 use serde_json::json;
 
-use super::folders_of;
+use super::{folders_of, needs_a_folder};
 use crate::out;
 
 /// Take a checked copy of a store, beside a running host or without one.
@@ -55,6 +55,8 @@ struct Of {
 impl Of {
     /// The folders of the store and of its archives.
     fn folders(&self) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let instead = "back it up with PostgreSQL's own means, such as pg_basebackup or pg_dump, and restore it with them";
+        needs_a_folder(&self.at, self.state.as_deref(), instead)?;
         folders_of(&self.at, self.state.as_deref())
     }
 

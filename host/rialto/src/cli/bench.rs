@@ -22,6 +22,7 @@ use crate::out;
 mod account;
 mod audit;
 mod candidates;
+mod consoles;
 mod figures;
 mod keys;
 mod neighbour;
@@ -31,6 +32,7 @@ mod providers;
 mod rules;
 mod tls;
 
+use consoles::Consoles;
 use figures::{Sampler, conditions, figures, print_table, run};
 use neighbour::Health;
 
@@ -69,6 +71,9 @@ pub(super) struct Bench {
     /// Give the rule `amount-limits` a candidate. Measures without first.
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jws", "secure", "audit", "neighbour", "payers", "rules", "state"])]
     candidate: Option<candidates::Candidate>,
+    /// Measure four times: without and with this many readers that ask what an open console does, in turn.
+    #[arg(long, value_name = "N", conflicts_with_all = ["jws", "secure", "audit", "candidate", "neighbour", "payers", "state"])]
+    consoles: Option<usize>,
     /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
@@ -130,6 +135,8 @@ struct Beside {
     candidate: Option<candidates::Candidate>,
     /// There is a neighbour.
     neighbour: Option<Health>,
+    /// So many consoles are open.
+    consoles: usize,
 }
 
 /// What the FSPs of a benchmark prove themselves with.
@@ -200,6 +207,9 @@ impl Bench {
         }
         if self.neighbour {
             return self.beside_neighbours(&given, &conditions, temporary.path());
+        }
+        if let Some(consoles) = self.consoles {
+            return self.beside_consoles(&given, &conditions, temporary.path(), consoles);
         }
         if let Some(payers) = self.payers {
             return self.one_and_many(&given, &conditions, temporary.path(), payers);
@@ -302,6 +312,66 @@ impl Bench {
         Ok(0)
     }
 
+    /// Measures without and with open consoles, twice in turn: a machine is not as fast all the time.
+    fn beside_consoles(
+        &self,
+        given: &Manifest,
+        conditions: &Value,
+        temporary: &Path,
+        consoles: usize,
+    ) -> anyhow::Result<u8> {
+        let (mut without, mut with) = (Vec::new(), Vec::new());
+        for (turn, open) in [0, consoles, 0, consoles].into_iter().enumerate() {
+            let place = temporary.join(format!("consoles-{turn}"));
+            let beside = Beside {
+                consoles: open,
+                ..Beside::default()
+            };
+            let Some(figures) = self.at(given, &place, &place.join("state"), beside)? else {
+                return Ok(2);
+            };
+            let rate = figures["payments_per_second"].as_f64().unwrap_or_default();
+            if open == 0 {
+                without.push(rate);
+            } else {
+                with.push(rate);
+            }
+            let shown = json!({
+                "consoles": open,
+                "payments_per_second": rate,
+                "p50_ms": figures["p50_ms"],
+                "p99_ms": figures["p99_ms"],
+                "host_cpu_ms_per_payment": figures["host_cpu_ms_per_payment"],
+                "generator_cpu_ms_per_payment": figures["generator_cpu_ms_per_payment"],
+                "read_by_consoles": figures["read_by_consoles"],
+                "failed": figures["failed"],
+            });
+            self.show(&shown)?;
+            if rate == 0.0 {
+                return Ok(1);
+            }
+        }
+        let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+        self.show(&json!({
+            "payments_per_second_without": mean(&without),
+            "payments_per_second_with": mean(&with),
+            "with_of_without": mean(&with) / mean(&without),
+            "conditions": conditions,
+        }))?;
+        Ok(0)
+    }
+
+    /// Print figures of one of several measurements.
+    fn show(&self, figures: &Value) -> anyhow::Result<()> {
+        if self.json {
+            out::line(figures)?;
+        } else {
+            print_table(figures)?;
+            out::line("")?;
+        }
+        Ok(())
+    }
+
     /// Measures prepares by one payer, and then by many.
     fn one_and_many(
         &self,
@@ -382,8 +452,10 @@ impl Bench {
         let Some(manifest) = load(&scheme)? else {
             return Ok(None);
         };
-        self.measure(&manifest, state, &secrets, beside.neighbour)
-            .map(Some)
+        place::take_compiled(given, place, state)?;
+        let figures = self.measure(&manifest, state, &secrets, &beside)?;
+        place::keep_compiled(place, state)?;
+        Ok(Some(figures))
     }
 
     fn measure(
@@ -391,7 +463,7 @@ impl Bench {
         manifest: &Manifest,
         state: &Path,
         secrets: &Secrets,
-        health: Option<Health>,
+        beside: &Beside,
     ) -> anyhow::Result<Value> {
         rialto_files::folder(state)?;
         let fsps_file = state.join("fsps.json");
@@ -426,7 +498,13 @@ impl Bench {
         let runtime = runtime()?;
         let sampler = Sampler::new(manifest, host.0.id())?;
         scene.associate(&runtime, &client)?;
-        let paying = health.map(|health| {
+        let open = (beside.consoles > 0).then(|| {
+            // They are tasks of this runtime.
+            let _entered = runtime.enter();
+            Consoles::open(manifest, state, beside.consoles)
+        });
+        let open = open.transpose()?;
+        let paying = beside.neighbour.map(|health| {
             let paying = neighbour::keep_paying(manifest, health, &scene.payer, &scene.currency);
             runtime.block_on(paying)
         });
@@ -435,7 +513,11 @@ impl Bench {
         if let Some(paying) = paying {
             paying.abort();
         }
-        figures(&result)
+        let mut figures = figures(&result)?;
+        if let Some(open) = open {
+            figures["read_by_consoles"] = open.figures()?;
+        }
+        Ok(figures)
     }
 
     /// Settings of the FSPs: the second participant owns the parties that are paid.

@@ -12,9 +12,10 @@ use serde_json::json;
 
 use super::{WIDTH, compiled, show};
 use crate::calls::Offering;
+use crate::events_outside;
 use crate::fitting::misfits;
-use crate::host::bytes;
 use crate::keys;
+use crate::limits::bytes;
 use crate::located::{located, of_operator, offered_in_vain};
 use crate::out;
 use crate::passkeys::verifying;
@@ -169,6 +170,12 @@ fn prepare(manifest: &Manifest) -> anyhow::Result<Result<Release, Diagnostics>> 
         Ok(release) => release,
         Err(problems) => return Ok(Err(located(manifest.scheme(), &problems))),
     };
+    if let Some(publish) = events_outside::wanted(manifest.operator())
+        && let [problem, ..] = events_outside::in_vain(publish, &release).as_slice()
+    {
+        let message = format!("[events.publish]: {problem}");
+        return Ok(Err(of_operator("bad-events", message)));
+    }
     let listeners = manifest.operator().listeners.keys();
     let listeners = listeners.map(|name| name.as_str());
     if let Some(problems) = misfits(&release, manifest.scheme(), listeners) {

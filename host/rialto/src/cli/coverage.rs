@@ -8,11 +8,10 @@ use data_encoding::BASE64URL_NOPAD;
 use rialto_components::Digest;
 use rialto_engine::Timestamp;
 use rialto_signatures::PersonSigner;
-use rialto_store_sqlite::ReceiptReader;
 use rialto_telemetry::logs::{self, Format};
 use serde_json::json;
 
-use super::{folders_of, instants, load, operator_of, rules_alone, show};
+use super::{instants, load, operator_of, rules_alone, show, stored_in};
 use crate::coverage::{self, FORM};
 use crate::personal_data::Reader;
 use crate::{out, words};
@@ -66,13 +65,13 @@ impl Coverage {
         };
         let at = self.at.as_ref().unwrap_or(&self.scheme);
         let people = Reader::open(&operator_of(at)?, at)?;
-        let (store, archives) = folders_of(at, self.state.as_deref())?;
         let period = (self.since, until);
         let (since, before) = (Timestamp(self.since), Timestamp(until));
-        let mut receipts = ReceiptReader::open(&store, &archives, since, before)?;
+        let stored = stored_in(at, self.state.as_deref())?;
+        let mut receipts = stored.receipts(since, before)?;
         // Where a host serves from this machine, payments go first.
         let _ = rustix::process::nice(19);
-        let counted = coverage::count(&rules.release, &mut receipts, people.as_ref(), period);
+        let counted = coverage::count(&rules.release, &mut *receipts, people.as_ref(), period);
         let report = counted.context("reading the receipts")?;
         let text = report.text()?;
         let digest = Digest::of(&text);

@@ -1,6 +1,7 @@
 //! `rialto events` and `documents`: looking at a running host.
 
 use super::At;
+use super::events_publish::{Publish, Status};
 use crate::client::Client;
 use crate::ops::{Collections, ShownArchive, ShownDocument, Story};
 use crate::out;
@@ -8,7 +9,24 @@ use crate::words;
 use rialto_edge::Refused;
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Events {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    list: List,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Send events to NATS JetStream again, from the store of a running or a stopped host
+    Publish(Publish),
+    /// Show how far events are sent to NATS JetStream
+    Status(Status),
+}
+
+#[derive(Debug, clap::Args)]
+struct List {
     /// The id of a transfer or a quote, or a subject such as `party:MSISDN/123`.
     #[arg(required_unless_present = "refused", conflicts_with = "refused")]
     id: Option<String>,
@@ -46,6 +64,16 @@ pub(super) struct Documents {
 
 impl Events {
     pub fn run(self) -> anyhow::Result<u8> {
+        match self.verb {
+            Some(Verb::Publish(publish)) => publish.run(),
+            Some(Verb::Status(status)) => status.run(),
+            None => self.list.run(),
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> anyhow::Result<u8> {
         let Some(id) = &self.id else {
             return self.refused();
         };

@@ -11,7 +11,7 @@ use rialto_ledger::export::{ExportKind, Format};
 use rialto_ledger::{Account, AccountType, Ledger as Books, LedgerError, decimal};
 use serde_json::json;
 
-use super::folders_of;
+use super::stored_in;
 use crate::out::{self, Unwritten};
 use crate::words;
 
@@ -120,14 +120,15 @@ struct Entries {
 
 impl Ledger {
     pub fn run(self) -> anyhow::Result<u8> {
-        let (store, archives) = folders_of(&self.at, self.state.as_deref())?;
-        let mut books = Books::open(&store)?;
+        let stored = stored_in(&self.at, self.state.as_deref())?;
+        let archives = stored.archives();
+        let mut books = stored.ledger()?;
         match self.verb {
             Verb::Balance { by, json } => balance(&mut books, by.is_some(), json),
             Verb::Account { id, json } => account(&mut books, &id, json),
-            Verb::Entries(entries) => entries.run(&mut books, &archives),
+            Verb::Entries(entries) => entries.run(&mut books, archives),
             Verb::Check { currency, json } => {
-                let report = books.check_with_archives(currency.as_deref(), &archives)?;
+                let report = books.check_with_archives(currency.as_deref(), archives)?;
                 tell(&report, json)
             }
             Verb::Export { what, format } => export(&mut books, what, format),

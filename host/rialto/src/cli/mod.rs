@@ -13,6 +13,7 @@ mod coverage;
 mod dead_letters;
 mod deliveries;
 mod drill;
+mod events_publish;
 mod init;
 mod inspect;
 mod instants;
@@ -30,8 +31,10 @@ mod rules_alone;
 mod serve;
 mod shadow;
 mod simulate;
+mod store;
 mod tls_key;
 mod token;
+mod verdict;
 mod what_if;
 mod wit;
 
@@ -47,6 +50,7 @@ pub use deliveries::Delivery;
 
 use crate::client::Client;
 use crate::out;
+use crate::stored::Stored;
 
 /// A host for payment schemes: every bounded context and every scheme rule is a sandboxed
 /// WebAssembly component, wired by a manifest and replaceable while money flows.
@@ -158,10 +162,12 @@ enum Command {
     PersonalData(personal_data::PersonalData),
     /// List the requests that wait for approval, approve one or reject it
     Approve(office::Approve),
-    /// Show every turn about a transfer, a quote or a party
+    /// Show every turn about a transfer, a quote or a party; send events to NATS again
     Events(inspect::Events),
     /// Show the receipts of rules' verdicts about a transfer or a quote
     Receipts(receipts::Receipts),
+    /// Show which rules were in force at an instant for a transfer or a quote, and what had been decided about it
+    Verdict(verdict::Verdict),
     /// Show a component's documents
     Documents(inspect::Documents),
     /// Show outbound messages with their outcomes, or the state of their destinations
@@ -178,6 +184,9 @@ enum Command {
     Backup(backup::Backup),
     /// Make a store from a backup, in a new or empty folder
     Restore(backup::Restore),
+    /// Copy a stopped host's store from SQLite to PostgreSQL, or back
+    #[command(subcommand)]
+    Store(store::Store),
     /// Run simulated FSPs that speak FSPIOP
     Simulate(simulate::Simulate),
     /// Measure complete payments through a host and simulated FSPs on this machine
@@ -222,6 +231,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Approve(approve) => approve.run(),
         Command::Events(events) => events.run(),
         Command::Receipts(receipts) => receipts.run(),
+        Command::Verdict(verdict) => verdict.run(),
         Command::Documents(documents) => documents.run(),
         Command::Deliveries(deliveries) => deliveries.run(),
         Command::Audit(audit) => audit.run(),
@@ -230,6 +240,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Archive(archive) => archive.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
+        Command::Store(store) => store.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),
         Command::Version => {
@@ -274,6 +285,35 @@ fn folders_of(scheme: &Path, state: Option<&Path>) -> anyhow::Result<(PathBuf, P
     let store = operator.store_path(scheme);
     let archives = operator.archives_path(scheme, &store);
     Ok((store, archives))
+}
+
+/// A scheme's store, or with `--state` one in a folder, for which no scheme is needed: its archives are then in that folder,
+/// not where the scheme's own store keeps them.
+fn stored_in(scheme: &Path, state: Option<&Path>) -> anyhow::Result<Stored> {
+    match state {
+        Some(state) => Ok(Stored::in_folder(state)),
+        None => {
+            let operator = operator_of(scheme)?;
+            let folder = operator.store_path(scheme);
+            Ok(Stored::of(&operator, scheme, &folder))
+        }
+    }
+}
+
+/// Refuses a scheme on PostgreSQL where a command reads the folder of a store. A store that is named with `--state` is
+/// one in a folder.
+fn needs_a_folder(scheme: &Path, state: Option<&Path>, instead: &str) -> anyhow::Result<()> {
+    let file = scheme.join("rialto.toml");
+    if state.is_some() || !file.is_file() {
+        return Ok(());
+    }
+    let operator = operator_of(scheme)?;
+    anyhow::ensure!(
+        operator.store.url.is_none(),
+        "the scheme is on PostgreSQL (`[store] url` of {}), and this command reads an SQLite store: {instead}",
+        file.display()
+    );
+    Ok(())
 }
 
 /// Reads a scheme's rialto.toml alone.

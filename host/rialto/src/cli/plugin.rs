@@ -82,7 +82,7 @@ impl RuleLimit {
         };
         let memory = self.memory.unwrap_or(usual.memory);
         Ok(Limits {
-            memory_bytes: crate::host::bytes(memory),
+            memory_bytes: crate::limits::bytes(memory),
             deadline_ms: self.deadline.unwrap_or(usual.deadline).millis(),
             fuel: Some(self.fuel.unwrap_or(usual.fuel)),
             instances: u32::MAX,

@@ -131,7 +131,7 @@ fn export(client: &Client, id: &str, file: &Path) -> anyhow::Result<u8> {
 }
 
 /// Writes a new file.
-fn write(file: &Path, proofs: &ProofFile) -> anyhow::Result<()> {
+pub(super) fn write(file: &Path, proofs: &ProofFile) -> anyhow::Result<()> {
     use std::io::Write as _;
     let text = serde_json::to_string(proofs)?;
     let made = rialto_files::create(file);

@@ -347,6 +347,7 @@ fn planned(scheme: &Path, dates: When, json: bool, at: At) -> anyhow::Result<u8>
         out::line(format_args!("release {} would change:", planned.number))?;
         print_changes(&planned.changes)?;
         print_calendar(&planned)?;
+        print_counters(&planned)?;
         print_needs(&planned)?;
     }
     Ok(0)
@@ -410,7 +411,7 @@ fn show(
 }
 
 /// The release that was current at an instant.
-fn current_at(client: &Client, instant: u64) -> anyhow::Result<u64> {
+pub(super) fn current_at(client: &Client, instant: u64) -> anyhow::Result<u64> {
     let releases: Vec<Summary> = client.get("/releases")?;
     let activations = releases.iter().flat_map(|release| {
         let done = release.activations.iter().filter(|one| one.done);
@@ -440,6 +441,15 @@ pub(super) fn print_calendar(applied: &Applied) -> Result<(), Unwritten> {
     }
     out::line("the calendar ahead:")?;
     print_changes(&applied.calendar)
+}
+
+/// Prints which counters know nothing of before, if there are any.
+pub(super) fn print_counters(applied: &Applied) -> Result<(), Unwritten> {
+    if applied.fresh_counters.is_empty() {
+        return Ok(());
+    }
+    out::line("counters that know nothing of before:")?;
+    print_changes(&applied.fresh_counters)
 }
 
 /// Prints why a second person has to approve, if so.
@@ -482,6 +492,7 @@ pub(super) fn print_applied(applied: &Applied, json: bool) -> anyhow::Result<u8>
     }
     print_changes(&applied.changes)?;
     print_calendar(applied)?;
+    print_counters(applied)?;
     print_needs(applied)?;
     Ok(code)
 }

@@ -7,7 +7,7 @@ use rialto_manifest::{Diagnostics, Manifest};
 use tempfile::TempDir;
 
 use super::compiled;
-use crate::host::bytes;
+use crate::limits::bytes;
 use crate::located::located;
 use crate::spec;
 

@@ -25,6 +25,8 @@ const CORES_PER_HTTP_THREAD: usize = 2;
 const LOOK: Duration = Duration::from_millis(50);
 /// The exit code for a scheme with problems.
 const UNFIT: u8 = 2;
+/// The exit code of a host whose lease another one has taken.
+const TAKEN_OVER: u8 = 3;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Serve {
@@ -102,6 +104,13 @@ impl Serve {
         };
         tell_addresses(&host, &operator);
         let failed = runtime.block_on(until_stopped(&host, told));
+        if host.is_taken_over() {
+            tracing::error!(
+                "the host ends at once: another host has taken over the store, and serves"
+            );
+            // Without `stop`: what is under way is the other host's now.
+            std::process::exit(i32::from(TAKEN_OVER));
+        }
         host.stop();
         Ok(u8::from(failed))
     }
@@ -118,7 +127,7 @@ impl Serve {
             return None;
         }
         let operator = operator_of(&self.scheme).ok()?;
-        let has_store = has_store(&self.store(&operator));
+        let has_store = operator.store.url.is_some() || has_store(&self.store(&operator));
         has_store.then_some(operator)
     }
 }
@@ -178,6 +187,9 @@ async fn until_stopped(host: &Host, mut told: Told) -> bool {
         tokio::select! {
             _ = told.wait_for(Option::is_some) => return false,
             _ = look.tick() => {
+                if host.is_taken_over() {
+                    return true;
+                }
                 if let Some(failure) = host.shared.engine.failure() {
                     tracing::error!(%failure, "the host stops because its store failed");
                     return true;

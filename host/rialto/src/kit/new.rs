@@ -10,9 +10,11 @@ use super::case::FOLDER;
 use super::embedded::{LOCK, template, version_of, write, write_contracts, write_sdk};
 
 pub mod context;
+mod counted;
 mod language;
 
 pub use context::context;
+pub use counted::counted;
 pub use language::Language;
 
 /// The packages of contracts that a rule's bindings need.
@@ -39,6 +41,9 @@ const STEPS: [(&str, &str, &str); 4] = [
         "transfer.amount",
     ),
 ];
+
+/// The step whose rules may have counters.
+pub const COUNTED_STEP: &str = "transfer-prepare-check";
 
 /// The ends of the names of a step and of the contracts' world for its rules.
 const ENDS: (&str, &str) = ("-check", "-rule");
@@ -103,9 +108,8 @@ pub fn rule(folder: &Path, name: &Name, step: &str, language: Language) -> anyho
 
 /// Write the cases of a step, which are the same in all languages.
 fn write_cases(folder: &Path, interface: &str) -> anyhow::Result<()> {
-    let input = template(&format!("rule/inputs/{interface}.json.in"))?;
     for (case, minor_units, about, expect) in CASES {
-        let input = filled(input, &[("{amount}", &minor_units.to_string())]);
+        let input = input(interface, minor_units)?;
         let text = filled(
             template("rule/case.json.in")?,
             &[
@@ -120,6 +124,12 @@ fn write_cases(folder: &Path, interface: &str) -> anyhow::Result<()> {
         write(&folder.join(format!("{case}.json")), text.as_bytes())?;
     }
     Ok(())
+}
+
+/// The input of a step with an amount in minor units.
+fn input(interface: &str, minor_units: u64) -> anyhow::Result<String> {
+    let input = template(&format!("rule/inputs/{interface}.json.in"))?;
+    Ok(filled(input, &[("{amount}", &minor_units.to_string())]))
 }
 
 fn filled(text: &str, words: &[(&str, &str)]) -> String {

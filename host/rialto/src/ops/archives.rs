@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use axum::Json;
 use axum::extract::State;
 use rialto_engine::store::Receipt;
+use rialto_store_sqlite::retention::ReadArchives as _;
 use rialto_store_sqlite::retention::{Archive, RetentionError};
 use serde::{Deserialize, Serialize};
 

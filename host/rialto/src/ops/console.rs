@@ -29,11 +29,11 @@ pub(super) async fn page(State(shared): Host, headers: HeaderMap) -> Response {
         return not_built();
     };
     let mut text = String::from_utf8_lossy(page.plain).into_owned();
-    if let Some(sign_in) = &shared.sign_in {
+    if shared.sign_in.is_some() {
         text = text.replacen(SIGN_IN.0, SIGN_IN.1, 1);
-        if cookies::read(&headers, cookies::SESSION, sign_in.is_secure).is_some() {
-            text = text.replacen(SESSION.0, SESSION.1, 1);
-        }
+    }
+    if cookies::read(&headers, cookies::SESSION, shared.browsers.is_secure).is_some() {
+        text = text.replacen(SESSION.0, SESSION.1, 1);
     }
     answer(&page, text.into_bytes(), "no-store")
 }

@@ -28,12 +28,42 @@ pub fn read<'h>(headers: &'h HeaderMap, cookie: &str, is_secure: bool) -> Option
     values.next().filter(|_| values.next().is_none())
 }
 
+/// Which requests of other sites a browser adds a cookie to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sites {
+    /// Those that open a page: a provider leads back to this host.
+    Lax,
+    /// None.
+    Strict,
+}
+
+impl Sites {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Lax => "Lax",
+            Self::Strict => "Strict",
+        }
+    }
+}
+
 /// The header that sets a cookie for so many seconds, or removes it (0 seconds). Values are of the characters of base64url
 /// and `.`.
 pub fn set(cookie: &str, value: &str, seconds: u64, is_secure: bool) -> HeaderValue {
+    set_for(cookie, value, seconds, (is_secure, Sites::Lax))
+}
+
+/// The same, with the sites whose requests have it.
+pub fn set_for(
+    cookie: &str,
+    value: &str,
+    seconds: u64,
+    (is_secure, sites): (bool, Sites),
+) -> HeaderValue {
+    let sites = sites.word();
     let name = name(cookie, is_secure);
     let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+    let text =
+        format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite={sites}{secure}");
     let mut set = HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""));
     set.set_sensitive(true);
     set
@@ -111,6 +141,11 @@ mod tests {
         assert_eq!(
             set(true),
             format!("__Host-rialto-session=x; {rest}; Secure")
+        );
+        let strict = set_for(SESSION, "x", 9, (true, Sites::Strict));
+        assert_eq!(
+            strict.to_str().unwrap(),
+            "__Host-rialto-session=x; Path=/; Max-Age=9; HttpOnly; SameSite=Strict; Secure"
         );
     }
 

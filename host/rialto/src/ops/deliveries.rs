@@ -1,4 +1,6 @@
-//! Paused components, and the retry of many dead letters.
+//! Paused components, and decisions about many dead letters.
+
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -10,6 +12,8 @@ use super::extractors::{Body, By};
 use super::problem::Kind;
 use super::{Host, Problem, blocking};
 use crate::audit::{Actor, AuditedAction};
+use crate::host::Shared;
+use crate::operators::Caller;
 use crate::words::instant;
 
 /// A paused component: deliveries to it failed, and new ones are kept in order.
@@ -30,7 +34,7 @@ pub struct ShownPause {
     pub error: String,
 }
 
-/// The dead letters that are retried.
+/// The dead letters that are retried or dropped.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Retry {
@@ -69,6 +73,14 @@ pub struct Retried {
     pub retried: usize,
 }
 
+/// How many dead letters are dropped: at most a fixed number at a time, and 0 when none is left.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dropped {
+    /// How many.
+    pub dropped: usize,
+}
+
 pub(super) async fn paused(State(shared): Host) -> Json<Vec<ShownPause>> {
     let paused = shared.engine.paused().into_iter();
     let shown = paused.map(|paused| ShownPause {
@@ -87,7 +99,31 @@ pub(super) async fn retry(
     By(caller): By,
     Body(which): Body<Retry>,
 ) -> Result<Json<Retried>, Problem> {
+    let retried = many(shared, caller, which, Decision::Retry).await?;
+    Ok(Json(Retried { retried }))
+}
+
+pub(super) async fn drop(
+    State(shared): Host,
+    By(caller): By,
+    Body(which): Body<Retry>,
+) -> Result<Json<Dropped>, Problem> {
+    let dropped = many(shared, caller, which, Decision::Drop).await?;
+    Ok(Json(Dropped { dropped }))
+}
+
+/// Decide about many dead letters. Returns about how many it was.
+async fn many(
+    shared: Arc<Shared>,
+    caller: Caller,
+    which: Retry,
+    decision: Decision,
+) -> Result<usize, Problem> {
     let (about, note) = (which.words(), which.note.clone());
+    let (action, done) = match decision {
+        Decision::Retry => ("dead-letters-retry", "are tried again"),
+        Decision::Drop => ("dead-letters-drop", "are dropped"),
+    };
     let letters = LetterFilter {
         component: which.component.map(Into::into),
         since: which.since.map(Timestamp),
@@ -95,24 +131,23 @@ pub(super) async fn retry(
     };
     blocking(&shared.clone().changes, move || {
         let outcome = |ran: &Result<usize, Problem>| match ran {
-            Ok(retried) => Outcome::Done(format!("{retried} are tried again")),
+            Ok(count) => Outcome::Done(format!("{count} {done}")),
             Err(problem) => problem.outcome(),
         };
-        let retry = || retried(&shared.engine, &letters);
-        let audited = AuditedAction::new("dead-letters-retry", &about).because(&note);
+        let decide = || decided(&shared.engine, &letters, decision);
+        let audited = AuditedAction::new(action, &about).because(&note);
         let who = Actor::from(&caller);
-        let retried = shared.audit.keep(&who, &audited, outcome, retry)?;
-        Ok(Json(Retried { retried }))
+        shared.audit.keep(&who, &audited, outcome, decide)
     })
     .await
 }
 
-fn retried(engine: &Engine, letters: &LetterFilter) -> Result<usize, Problem> {
+fn decided(engine: &Engine, letters: &LetterFilter, decision: Decision) -> Result<usize, Problem> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     let waiter = move |outcome: Result<Reply, Failure>| {
         let _ = sender.send(outcome);
     };
-    engine.decide_dead_letters(letters, Decision::Retry, Box::new(waiter));
+    engine.decide_dead_letters(letters, decision, Box::new(waiter));
     // Called once in any case, also when the engine stops.
     let outcome = receiver.recv().unwrap_or(Err(Failure::Shutdown));
     let decided = outcome.map(|reply| reply.downcast::<usize>().map_or(0, |count| *count));

@@ -10,6 +10,8 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use http_body_util::Full;
+use rialto_store_postgres::PostgresStore;
+use rialto_store_sqlite::SqliteStore;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -50,13 +52,18 @@ impl Readiness {
     /// Run all checks.
     #[must_use]
     pub fn of(shared: &Shared) -> Self {
-        let checks = vec![
-            release(shared),
-            engine(shared),
-            commit(shared),
-            flush(shared),
-            disk(shared),
+        let stored = match (&shared.embedded, &shared.lease) {
+            (Some(store), _) => Some(flush(store)),
+            (None, lease) => lease.as_deref().map(leased),
+        };
+        let checks = [
+            Some(release(shared)),
+            Some(engine(shared)),
+            Some(commit(shared)),
+            stored,
+            Some(disk(shared)),
         ];
+        let checks: Vec<Check> = checks.into_iter().flatten().collect();
         Self {
             ready: checks.iter().all(|check| check.ok),
             checks,
@@ -94,8 +101,8 @@ fn commit(shared: &Shared) -> Check {
 }
 
 /// Whether flushes keep up. The check's public name, `fold`, is older than the word flush.
-fn flush(shared: &Shared) -> Check {
-    let behind = shared.store.behind();
+fn flush(store: &SqliteStore) -> Check {
+    let behind = store.behind();
     let waits = behind.oldest.unwrap_or_default();
     match behind.failure {
         Some(failure) => Check {
@@ -108,6 +115,21 @@ fn flush(shared: &Shared) -> Check {
             ),
         },
         None => late("fold", waits, UNFLUSHED_MAX, "the journal's oldest group"),
+    }
+}
+
+/// Whether this host is the one that serves.
+fn leased(store: &PostgresStore) -> Check {
+    let ok = store.holds_lease();
+    let says = if ok {
+        "this host has the lease"
+    } else {
+        "the lease was not renewed in time: the database does not answer, or another host takes over"
+    };
+    Check {
+        check: "lease",
+        ok,
+        says: says.into(),
     }
 }
 

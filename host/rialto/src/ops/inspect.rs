@@ -147,6 +147,8 @@ pub struct Reason {
 pub(super) struct Scan {
     #[serde(default)]
     prefix: String,
+    #[serde(default)]
+    after: String,
     #[serde(default = "hundred")]
     limit: u32,
 }
@@ -215,7 +217,7 @@ pub(super) async fn refusals(
 
 /// The receipts about an id, oldest first: those under each subject that the id may mean, and those that contexts
 /// file under the id alone.
-fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Problem> {
+pub(super) fn receipts_about(shared: &Shared, id: &str) -> Result<Vec<StoredReceipt>, Problem> {
     let subjects = subjects_of(shared, id)?.into_iter();
     let mut subjects: Vec<String> = subjects.map(|(_, kept)| kept).collect();
     if !subjects.iter().any(|subject| subject == id) {
@@ -303,7 +305,15 @@ pub(super) async fn documents(
     Asked(scan): Asked<Scan>,
 ) -> Result<Json<Vec<ShownDocument>>, Problem> {
     blocking(&shared.clone().reads, move || {
-        let range = ScanRange::prefix(&scan.prefix);
+        let mut range = ScanRange::prefix(&scan.prefix);
+        // Ids have no control characters, so none is between this one and that with one more.
+        let next = format!("{}\0", scan.after);
+        if !scan.after.is_empty() && next > range.from {
+            range.from = next;
+        }
+        if range.to.as_ref().is_some_and(|to| range.from >= *to) {
+            return Ok(Json(Vec::new()));
+        }
         let found = shared
             .engine
             .inspect(&component, &collection, &range, scan.limit)

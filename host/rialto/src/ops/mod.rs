@@ -5,15 +5,20 @@
 //! operator.
 
 mod archives;
+mod backtests;
+mod books;
 mod callers;
 mod canaries;
+mod components;
 mod console;
 mod cookies;
 mod deliveries;
+mod drafts;
 mod drill;
 mod extractors;
 pub mod health;
 mod inspect;
+mod live;
 mod own;
 mod pages;
 mod passkey_pages;
@@ -23,10 +28,12 @@ mod plans;
 mod problem;
 mod quarantines;
 mod releases;
+mod rules;
 mod shadows;
 mod sign_in;
 mod suspensions;
 mod tokens;
+mod verification;
 mod what_if;
 
 use std::sync::Arc;
@@ -58,7 +65,9 @@ use crate::operators::role_for;
 use callers::caller_of;
 
 pub use archives::ShownArchive;
+pub use backtests::{JudgedInput, OneVerdict};
 pub use deliveries::{Retried, Retry, ShownPause};
+pub use drafts::{BundleRead, NewDraft};
 pub use drill::{Drill, DrilledRule, NewDrill, ShownFailure, ShownTerms};
 pub use inspect::{
     Collections, Destination, FiledReceipt, Reason, ReplayResult, ShownDocument, ShownLetter, Story,
@@ -69,9 +78,10 @@ pub use plans::NewPlan;
 pub use problem::{Kind, Problem};
 pub use quarantines::EndQuarantine;
 pub use releases::{Change, Proposal, Swap};
+pub use rules::RuleFigures;
 pub use sign_in::ShownSession;
 pub use tokens::{MadeToken, NewToken, ShownCredential};
-pub use what_if::{Draft, WhatIf, WhatIfVerdict};
+pub use what_if::{AgreedDraft, Draft, WhatIf, WhatIfVerdict};
 
 /// The audit log's name for an attempt without the role for it.
 const REFUSED: &str = "role-missing";
@@ -86,9 +96,10 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 29] = [
+const OWN: [&str; 31] = [
     "archives",
     "audit-log",
+    "books",
     "canaries",
     "components",
     "confirmations",
@@ -99,6 +110,7 @@ const OWN: [&str; 29] = [
     "drill",
     "events",
     "health",
+    "live",
     "metrics",
     "openapi",
     "passkeys",
@@ -152,11 +164,19 @@ routes! {
     "/canaries" get canaries::list;
     "/releases" get releases::list, post releases::apply;
     "/releases/plan" post releases::plan;
+    "/releases/draft" post drafts::edit;
+    "/releases/bundle" post drafts::read_bundle;
+    "/releases/backtests" get backtests::list, post backtests::start;
+    "/releases/backtests/{id}" get backtests::show, delete backtests::cancel;
+    "/releases/backtests/{id}/report" get backtests::report;
+    "/releases/backtests/{id}/input" get backtests::input;
     "/releases/{number}" get releases::show;
     "/releases/{number}/diff/{other}" get releases::difference;
+    "/releases/{number}/wiring" get releases::wiring;
     "/releases/{number}/approve" post releases::approve;
     "/releases/{number}/rollback" post releases::rollback;
     "/releases/{number}/withdraw" post releases::withdraw;
+    "/rules" get rules::figures;
     "/rules/{name}/swap" post releases::swap;
     "/rules/{name}/suspend" post suspensions::suspend;
     "/rules/{name}/end-quarantine" post quarantines::end;
@@ -171,8 +191,14 @@ routes! {
     "/plans/{digest}/signatures" post plans::sign;
     "/plans/{digest}/approve" post plans::approve;
     "/plans/{digest}/apply" post plans::apply;
-    "/components/{digest}" put releases::component;
+    "/components" post components::add;
+    "/components/{digest}" get components::show, put components::put;
+    "/live" get live::stream;
+    "/live/past" get live::past;
     "/archives" get archives::list;
+    "/books/balance" get books::balance;
+    "/books/check" get books::checks, post books::check;
+    "/books/accounts/{id}/entries" get books::entries;
     "/events/{id}" get inspect::events;
     "/refusals" get inspect::refusals;
     "/receipts/{id}" get inspect::receipts;
@@ -181,12 +207,14 @@ routes! {
     "/documents/{component}/{collection}" get inspect::documents;
     "/destinations" get inspect::destinations;
     "/audit-log" get inspect::audit;
+    "/audit-log/verification" get verification::show, post verification::begin;
     "/dead-letters" get inspect::dead_letters;
     "/dead-letters/paused" get deliveries::paused;
     "/dead-letters/retry" post deliveries::retry;
+    "/dead-letters/drop" post deliveries::drop;
     "/dead-letters/{id}" get inspect::dead_letter;
     "/dead-letters/{id}/{verb}" post inspect::decide_dead_letter;
-    "/session" get sign_in::session;
+    "/session" get sign_in::session, post sign_in::exchange;
     "/sign-out" post sign_in::sign_out;
     "/tokens" get tokens::list, post tokens::make;
     "/tokens/{id}" delete tokens::end;
@@ -257,7 +285,7 @@ pub async fn answer(
     }
     let has_body = !request.body().is_end_stream();
     if apis.serves(request.uri().path()) {
-        let caller = match caller_of(&shared, request.method(), request.headers()) {
+        let caller = match caller_of(&shared, request.method(), request.uri(), request.headers()) {
             Ok(caller) => caller,
             Err(refusal) => {
                 let (head, _) = request.into_parts();
@@ -277,9 +305,7 @@ pub async fn answer(
         request.extensions_mut().insert(credential);
         let caller = Some(caller.to_component());
         let mut answer = service.answer(apis, request, caller).await;
-        if shared.sign_in.is_some() {
-            restrain(answer.headers_mut());
-        }
+        restrain(answer.headers_mut());
         return answer.map(axum::body::Body::new);
     }
     request.extensions_mut().insert(HasBody(has_body));
@@ -292,7 +318,7 @@ pub async fn answer(
 }
 
 async fn authorize(State(shared): Host, mut request: Request, next: Next) -> Response {
-    let caller = match caller_of(&shared, request.method(), request.headers()) {
+    let caller = match caller_of(&shared, request.method(), request.uri(), request.headers()) {
         Ok(caller) => caller,
         Err(refusal) => return refusal.of_page(&shared, request),
     };
@@ -362,7 +388,7 @@ fn restrain(headers: &mut HeaderMap) {
 async fn metrics(State(shared): Host, head: Parts) -> Response {
     let headers = &head.headers;
     let named = if headers.contains_key(header::AUTHORIZATION) {
-        match caller_of(&shared, &Method::GET, headers) {
+        match caller_of(&shared, &Method::GET, &head.uri, headers) {
             Ok(caller) => caller.has(Role::Reader),
             Err(refusal) => {
                 refusal.keep(&shared, &head);
@@ -370,7 +396,9 @@ async fn metrics(State(shared): Host, head: Parts) -> Response {
             }
         }
     } else {
-        shared.open_metrics
+        // A browser's session counts too; one that has ended is no hindrance.
+        let session = caller_of(&shared, &Method::GET, &head.uri, headers);
+        shared.open_metrics || session.is_ok_and(|caller| caller.has(Role::Reader))
     };
     let text = shared.metrics.render(named);
     let (media_type, text) = if wants_text_format(headers) {

@@ -17,7 +17,7 @@ use super::sign_in::wants_page;
 use super::{Host, blocking, passkey_pages};
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
-use crate::operators::{Caller, Shown};
+use crate::operators::Caller;
 use crate::passkeys::confirmations::{Request as Wanted, View};
 use crate::passkeys::{Begun, Passkeys};
 
@@ -178,7 +178,7 @@ pub(super) async fn register(
 
 /// A personal token is for scripts: it registers nothing by which a person confirms.
 fn registers(caller: &Caller) -> Result<(), Problem> {
-    if matches!(caller.shown, Shown::Token(_)) {
+    if caller.is_of_token() {
         let detail = "a personal token registers no passkeys: sign in";
         return Err(Problem::new(Kind::PasskeyByToken, detail));
     }

@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use rialto_store_sqlite::Outcome;
+use rialto_store::Outcome;
+use rialto_store_sqlite::retention::ReadArchives as _;
 use serde::{Deserialize, Serialize};
 
 use super::extractors::{Body, By};

@@ -66,6 +66,7 @@ kinds! {
     ConfirmationRequired FORBIDDEN "confirmation-required" "An approval must be confirmed with a passkey, and was not.",
     OwnPasskey FORBIDDEN "own-passkey" "Nobody approves their own passkey.",
     PasskeyByToken FORBIDDEN "passkey-by-token" "A personal token registers no passkeys.",
+    SessionBySession FORBIDDEN "session-by-session" "A session makes no session.",
     TokenByToken FORBIDDEN "token-by-token" "A personal token makes no tokens.",
     NotFound NOT_FOUND "not-found" "There is nothing at this path, or no dead letter of this id.",
     ReleaseUnknown NOT_FOUND "release-unknown" "There is no release of this number.",
@@ -77,12 +78,15 @@ kinds! {
     PasskeyUnknown NOT_FOUND "passkey-unknown" "There is no passkey of this id that the operator may see.",
     NothingWaits NOT_FOUND "nothing-waits" "No registration or confirmation of this id waits for a passkey.",
     TokenUnknown NOT_FOUND "token-unknown" "The operator has no session or personal token of this id.",
+    BacktestUnknown NOT_FOUND "backtest-unknown" "No backtest of this number is kept, or it has no report.",
+    PastNotKept NOT_FOUND "past-not-kept" "Figures of so long ago are kept nowhere that the operator's document names.",
     MethodNotAllowed METHOD_NOT_ALLOWED "method-not-allowed" "The path does not take this method.",
     ReleaseMoved CONFLICT "release-moved" "Another release is current than the one that the change is meant for.",
     ReleaseScheduled CONFLICT "release-scheduled" "A release that comes into force later must be withdrawn first.",
     ReleaseNotScheduled CONFLICT "release-not-scheduled" "The release does not come into force later.",
     ReleaseWaits CONFLICT "release-waits" "The release waits for the approval of a second person.",
     ReleaseNotWaiting CONFLICT "release-not-waiting" "The release does not wait for an approval.",
+    BacktestRuns CONFLICT "backtest-runs" "A backtest runs already.",
     PlanNeeded CONFLICT "plan-needed" "Officers approve changes, so the release needs a plan.",
     PlanApplied CONFLICT "plan-applied" "The plan was applied already.",
     PlanExpired CONFLICT "plan-expired" "The plan is too old.",
@@ -91,7 +95,9 @@ kinds! {
     RuleNotInQuarantine CONFLICT "rule-not-in-quarantine" "The rule is not in quarantine.",
     SuspensionLapsed CONFLICT "suspension-lapsed" "Nobody has confirmed the person's last suspension.",
     ComponentMissing CONFLICT "component-missing" "A component has not been sent.",
+    CheckRuns CONFLICT "check-runs" "A check of the books runs already.",
     UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
+    CheckUnderWay CONFLICT "check-under-way" "A check of the audit log runs already.",
     NotReplayable CONFLICT "not-replayable" "A rule cannot be asked again as its receipt says.",
     NoSession CONFLICT "no-session" "The request has no session that could end.",
     NoPasskey CONFLICT "no-passkey" "The person has no approved passkey.",
@@ -103,9 +109,11 @@ kinds! {
     MediaType UNSUPPORTED_MEDIA_TYPE "media-type" "The body is not said to be of a media type that is taken.",
     ReleaseUnfit UNPROCESSABLE_ENTITY "release-unfit" "The release does not fit: `problems` has each problem.",
     DatesRefused UNPROCESSABLE_ENTITY "dates-refused" "The release cannot be in force at these instants.",
+    DraftRefused UNPROCESSABLE_ENTITY "draft-refused" "The text of the scheme cannot be changed so.",
     PlanRefused UNPROCESSABLE_ENTITY "plan-refused" "No plan can be made of this.",
     SignatureRefused UNPROCESSABLE_ENTITY "signature-refused" "The signature is none of the officer under this plan.",
     PasskeyRefused UNPROCESSABLE_ENTITY "passkey-refused" "The passkey's response does not hold.",
+    TooManyStreams TOO_MANY_REQUESTS "too-many-streams" "As many streams are open as the host takes, in all or of one person.",
     Internal INTERNAL_SERVER_ERROR "internal" "The host could not do it; its words say whether something may have changed.",
     Store INTERNAL_SERVER_ERROR "store" "The store could not be read or written.",
     Archive INTERNAL_SERVER_ERROR "archive" "An archive could not be read.",
@@ -114,6 +122,7 @@ kinds! {
     PeopleKeys INTERNAL_SERVER_ERROR "people-keys" "The file of people's keys could not be written; no key is destroyed.",
     NotSettled SERVICE_UNAVAILABLE "not-settled" "Whether the decision about dead letters is kept is not known.",
     NotNow SERVICE_UNAVAILABLE "not-now" "A rule could not be asked now; try again.",
+    PastAway SERVICE_UNAVAILABLE "past-away" "Prometheus does not answer well, or not in time.",
 }
 
 /// A problem, for an operator's client.
@@ -229,6 +238,7 @@ impl From<NotMade> for Problem {
     fn from(not_made: NotMade) -> Self {
         match not_made {
             NotMade::TooMany => Self::new(Kind::TooManyTokens, not_made.to_string()),
+            NotMade::TokenEnded => Self::new(Kind::Unauthorized, not_made.to_string()),
             NotMade::Store(error) => error.into(),
         }
     }

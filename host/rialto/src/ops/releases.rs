@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use rialto_components::Digest;
 use rialto_manifest::scheme::SchemeDocument;
 use rialto_manifest::values::Instant;
 use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::extractors::{At, Body, By, Optional, Sent};
+use super::extractors::{At, Body, By, Optional};
 use super::problem::Kind;
-use super::{Host, Problem, blocking, done_or};
+use super::{Host, Problem, blocking};
 use crate::audit::{Actor, AuditedAction};
 use crate::host::Shared;
 use crate::releases::{
-    Applied, ChangeRequest, Dates, Difference, ShownRelease, Summary, Withdrawn,
+    Applied, ChangeRequest, Dates, Difference, ShownRelease, ShownWiring, Summary, Withdrawn,
 };
 
 /// A scheme to plan or apply.
@@ -110,6 +109,22 @@ pub(super) async fn difference(
 ) -> Result<Json<Difference>, Problem> {
     blocking(&shared.clone().reads, move || {
         Ok(Json(shared.releases.difference(from, to)?))
+    })
+    .await
+}
+
+/// The wiring of a release. One that is not current is prepared first; changes do not wait for that.
+pub(super) async fn wiring(
+    State(shared): Host,
+    At(number): At<u64>,
+) -> Result<Json<ShownWiring>, Problem> {
+    let current = shared.runtime.current();
+    if let Some(current) = current.filter(|current| current.number == number) {
+        return Ok(Json(ShownWiring::of(&current)));
+    }
+    blocking(&shared.clone().reads, move || {
+        let release = shared.releases.load(number)?;
+        Ok(Json(ShownWiring::of(&release)))
     })
     .await
 }
@@ -280,39 +295,6 @@ pub(super) async fn swap(
             let (engine, releases) = (&shared.engine, &shared.releases);
             Ok(releases.swap(engine, &request, &name, digest)?)
         })
-    })
-    .await
-}
-
-/// Store a component's bytes under their digest.
-pub(super) async fn component(
-    State(shared): Host,
-    By(caller): By,
-    At(digest): At<String>,
-    Sent(bytes): Sent,
-) -> Result<StatusCode, Problem> {
-    let wanted: Digest = digest
-        .parse()
-        .map_err(|e: rialto_components::digest::NoDigest| {
-            Problem::new(Kind::BadDigest, e.to_string())
-        })?;
-    blocking(&shared.clone().changes, move || {
-        let actual = Digest::of(&bytes);
-        if actual != wanted {
-            let detail = format!("these bytes have the digest {actual}");
-            return Err(Problem::new(Kind::DigestMismatch, detail));
-        }
-        // A component that is stored already stays as it is.
-        let digest = wanted.to_string();
-        if shared.store.component(&digest)?.is_none() {
-            let about = format!("{digest}, {} bytes", bytes.len());
-            let audited = AuditedAction::new("component-add", &about);
-            let add = || Ok(shared.store.add_component(&digest, &bytes)?);
-            shared
-                .audit
-                .keep(&Actor::from(&caller), &audited, done_or, add)?;
-        }
-        Ok(StatusCode::NO_CONTENT)
     })
     .await
 }

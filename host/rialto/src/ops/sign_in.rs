@@ -1,4 +1,4 @@
-//! Sign-in and sign-out of people, by an OpenID provider.
+//! Sign-in and sign-out of people, by an OpenID provider or with a token.
 
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ const HOME: &str = "/session";
 const RETURN_BYTES_MAX: usize = 1024;
 /// Seconds after which a browser may try again while the provider is away.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+
+/// How long a session that is given for a token lasts at most, in milliseconds. Who has the token can have another one.
+const TOKEN_SESSION_MS: u64 = 2 * 3_600_000;
 
 /// Who the caller is.
 #[derive(Serialize, Deserialize)]
@@ -223,6 +226,44 @@ fn page_of(session: &ShownSession) -> Response {
     }
 }
 
+/// Give a browser a session for the token that it shows, so that no page has to keep the token. A page of another origin cannot
+/// show one: a browser asks the host before it sends `Authorization` to another origin, and the host allows no origin.
+pub(super) async fn exchange(State(shared): Host, By(caller): By) -> Result<Response, Problem> {
+    if matches!(caller.shown, Shown::Session(_)) {
+        let detail = "a session makes no session: show a token, `Authorization: Bearer …`";
+        return Err(Problem::new(Kind::SessionBySession, detail));
+    }
+    let configured = shared.sign_in.as_ref().map(|sign_in| sign_in.session_ms);
+    let lasts = configured.map_or(TOKEN_SESSION_MS, |ms| ms.min(TOKEN_SESSION_MS));
+    let (host, who) = (shared.clone(), caller.clone());
+    let made = blocking(&shared.changes, move || {
+        let audited = AuditedAction::new("sign-in", &who.name);
+        let outcome = |made: &Result<Made, Problem>| match made {
+            Ok((session, _)) => Outcome::Done(about(session)),
+            Err(problem) => problem.outcome(),
+        };
+        let make = || Ok(host.access.exchange(&who, host.access.now() + lasts)?);
+        host.audit.keep(&Actor::from(&who), &audited, outcome, make)
+    });
+    let (session, secret) = made.await?;
+    let is_secure = shared.browsers.is_secure;
+    let seconds = session.expires.0.saturating_sub(shared.access.now().0) / 1000;
+    let sites = (is_secure, cookies::Sites::Strict);
+    let cookie = cookies::set_for(cookies::SESSION, &secret, seconds, sites);
+    let Some(given) = shared.access.caller(&session) else {
+        return Err(Problem::new(
+            Kind::Unauthorized,
+            "the session has ended already",
+        ));
+    };
+    let mut response = (StatusCode::CREATED, Json(shown(&given))).into_response();
+    let no_store = HeaderValue::from_static("no-store");
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, no_store);
+    Ok(with_cookies(response, vec![cookie]))
+}
+
 /// End the session of the browser that asks.
 pub(super) async fn sign_out(
     State(shared): Host,
@@ -244,7 +285,7 @@ pub(super) async fn sign_out(
         host.audit.keep(&who, &audited, done_or, end)
     })
     .await?;
-    let is_secure = shared.sign_in.as_ref().is_some_and(|s| s.is_secure);
+    let is_secure = shared.browsers.is_secure;
     let over = vec![cookies::set(cookies::SESSION, "", 0, is_secure)];
     let response = if wants_page(&headers) {
         let text = "Your session at this host has ended. The provider may still know you.";

@@ -17,7 +17,7 @@ use super::{Host, blocking, done_or};
 use crate::audit::{Actor, AuditedAction, about};
 use crate::credentials::Made;
 use crate::host::Shared;
-use crate::operators::{Caller, Shown};
+use crate::operators::Caller;
 
 /// A day, in milliseconds.
 const DAY: u64 = 86_400_000;
@@ -85,7 +85,7 @@ pub(super) async fn make(
     By(caller): By,
     Body(wanted): Body<NewToken>,
 ) -> Result<Response, Problem> {
-    if matches!(caller.shown, Shown::Token(_)) {
+    if caller.is_of_token() {
         let detail =
             "a personal token makes no tokens: sign in, or use the operator's token in a file";
         return Err(Problem::new(Kind::TokenByToken, detail));

@@ -1,8 +1,12 @@
-//! What the rules of the current release would say about a draft. Nothing is decided, and no receipt is kept.
+//! What the rules would say about a draft. Nothing is decided. The receipts are marked, are in the answer, and are kept
+//! nowhere.
 
 use axum::Json;
 use axum::extract::State;
+use rialto_components::judges::Agreed;
 use rialto_components::rules::Outcome;
+use rialto_components::what_if::{self, Draft as Judged, ToldVerdict};
+use rialto_receipts::ProofFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,13 +26,26 @@ pub struct Draft {
     pub subject: Option<String>,
     /// The step's input, as receipts have it.
     pub input: Value,
+    /// Under which rules it was agreed that it may come; none for those in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<AgreedDraft>,
+}
+
+/// Under which rules it was agreed that a draft may come, as receipts have it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgreedDraft {
+    /// The release.
+    pub release: u64,
+    /// When; milliseconds since 1970.
+    pub at: u64,
 }
 
 /// What the rules would say.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WhatIf {
-    /// Always true: it is no decision, and there is no receipt of it.
+    /// Always true: it is no decision.
     pub what_if: bool,
     /// The step.
     pub step: String,
@@ -43,6 +60,9 @@ pub struct WhatIf {
     /// Rules that are suspended, and were not asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspended: Vec<String>,
+    /// The receipts of the verdicts, each marked as a what-if: a file that `rialto receipts verify` reads. They are nowhere
+    /// else.
+    pub receipts: ProofFile,
 }
 
 /// What one rule would say.
@@ -57,6 +77,8 @@ pub struct WhatIfVerdict {
     pub summary: String,
     /// The verdict.
     pub verdict: Outcome,
+    /// The release whose rule it is.
+    pub release: u64,
     /// Its settings at this step, which have its limits.
     pub settings: Value,
     /// Fuel used.
@@ -64,6 +86,8 @@ pub struct WhatIfVerdict {
     /// The branches that it has marked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<String>,
+    /// The hash of its receipt.
+    pub receipt: String,
 }
 
 pub(super) async fn ask(
@@ -73,12 +97,8 @@ pub(super) async fn ask(
 ) -> Result<Json<WhatIf>, Problem> {
     blocking(&shared.clone().reads, move || {
         let release = shared.runtime.current();
-        let (release, (_, document)) = release
-            .zip(shared.releases.current())
-            .ok_or_else(|| Problem::new(Kind::NotNow, "no release is current"))?;
-        let scheme = document.scheme();
-        let scheme = scheme.map_err(|problems| Problem::new(Kind::Internal, problems.plain()))?;
-        let Some(rules) = release.steps.get(step.as_str()) else {
+        let release = release.ok_or_else(|| Problem::new(Kind::NotNow, "no release is current"))?;
+        if !release.steps.contains_key(step.as_str()) {
             let mut steps: Vec<&str> = release.steps.keys().map(|known| &**known).collect();
             steps.sort_unstable();
             let detail = format!(
@@ -86,55 +106,62 @@ pub(super) async fn ask(
                 steps.join(", ")
             );
             return Err(Problem::new(Kind::NotFound, detail));
+        }
+        let now = shared.releases.now();
+        let agreed = draft
+            .agreed
+            .map(|AgreedDraft { release, at }| Agreed { release, at });
+        let about = Judged {
+            step: &step,
+            subject: draft.subject.as_deref().unwrap_or(DRAFT),
+            input: &draft.input,
+            agreed,
+            now: now.0,
         };
-        let now = shared.releases.now().0;
-        let is_confidential = |rule: &str| {
-            let mut all = scheme.rules.iter();
-            let found = all.find(|(name, _)| name.as_str() == rule);
-            found.is_none_or(|(_, rule)| rule.confidential)
-        };
-        let effective = rules.iter().filter(|bound| bound.effective.covers(now));
-        let names: Vec<&str> = effective.map(|bound| &*bound.identity.name).collect();
-        let left_out = names.iter().filter(|rule| is_confidential(rule)).count();
-        let suspended = |rule: &&&str| !is_confidential(rule) && release.suspends(rule, now);
-        let suspended: Vec<String> = names
-            .iter()
-            .filter(suspended)
-            .map(ToString::to_string)
-            .collect();
-        let wanted = |rule: &str| !is_confidential(rule) && !release.suspends(rule, now);
-        let subject = draft.subject.as_deref().unwrap_or(DRAFT);
-        let verdicts = release
-            .judge_by((&step, now), subject, &draft.input, wanted)
+        let said = what_if::judge(&release, &about, &|bytes| shared.access.fill(bytes))
             .map_err(|misfit| Problem::new(Kind::Malformed, misfit.to_string()))?;
-        let verdicts = verdicts.into_iter().map(|one| {
-            let said = one.member.description.as_ref();
-            let verdict = one.outcome.map_err(|reason| {
-                Problem::new(
-                    Kind::NotNow,
-                    format!("a rule could not be asked: {reason}; try again"),
-                )
-            })?;
-            Ok(WhatIfVerdict {
-                rule: one.bound.identity.name.to_string(),
-                version: said.map(|said| said.version.clone()).unwrap_or_default(),
-                summary: said.map(|said| said.summary.clone()).unwrap_or_default(),
-                settings: serde_json::from_str(&one.bound.identity.settings).unwrap_or_default(),
-                verdict,
-                fuel: one.fuel,
-                branches: one.branches,
-            })
-        });
-        let verdicts = verdicts.collect::<Result<Vec<_>, Problem>>()?;
+        let written = |error: rialto_receipts::Malformed| {
+            Problem::new(Kind::Internal, format!("a receipt: {error}"))
+        };
+        let receipts = what_if::file(&said.verdicts, now).map_err(written)?;
+        // Each verdict has a receipt, or there is no answer.
+        let with_receipts = said.verdicts.iter().zip(hashes(&receipts));
+        let verdicts = with_receipts.map(told).collect::<Result<Vec<_>, _>>()?;
         Ok(Json(WhatIf {
             what_if: true,
             release: release.number,
             allows: !verdicts.iter().any(|one| one.verdict.refuses()),
             step,
             verdicts,
-            left_out,
-            suspended,
+            left_out: said.left_out,
+            suspended: said.suspended.iter().map(ToString::to_string).collect(),
+            receipts,
         }))
     })
     .await
+}
+
+/// The hashes of receipts, and then nothing without end.
+fn hashes(receipts: &ProofFile) -> impl Iterator<Item = &str> {
+    let all = receipts.what_ifs.iter().map(|one| &*one.hash);
+    all.chain(std::iter::repeat(""))
+}
+
+/// A verdict and the hash of its receipt.
+fn told((one, hash): (&ToldVerdict, &str)) -> Result<WhatIfVerdict, Problem> {
+    let receipt = one.receipt.as_ref().map_err(|reason| {
+        let detail = format!("a rule could not be asked: {reason}; try again");
+        Problem::new(Kind::NotNow, detail)
+    })?;
+    Ok(WhatIfVerdict {
+        rule: one.rule.to_string(),
+        version: one.version.clone(),
+        summary: one.summary.clone(),
+        release: receipt.release,
+        settings: serde_json::from_str(&one.settings).unwrap_or_default(),
+        verdict: receipt.verdict.clone(),
+        fuel: receipt.fuel,
+        branches: receipt.branches.clone(),
+        receipt: hash.to_owned(),
+    })
 }

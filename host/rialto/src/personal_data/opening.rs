@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail, ensure};
 use rialto_manifest::Operator;
 use rialto_personal_data::{FileId, People};
-use rialto_store_sqlite::{PeopleKeys, SqliteStore};
+use rialto_store::{HostStore, PeopleKeys};
 
 use super::HostPeople;
 
@@ -21,7 +21,7 @@ impl HostPeople {
     pub fn open(
         operator: &Operator,
         scheme: &Path,
-        (store, folder): (&Arc<SqliteStore>, &Path),
+        (store, folder): (&Arc<dyn HostStore>, &Path),
     ) -> anyhow::Result<Option<Arc<Self>>> {
         let known = store.people_keys()?;
         let Some(wanted) = &operator.personal_data else {

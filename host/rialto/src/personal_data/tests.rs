@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use rialto_engine::history::{Ended, Kind, Step};
+use rialto_engine::messages::{Message, Part};
 use rialto_engine::store::AuditEntry;
 use rialto_engine::{Timestamp, TurnId};
+use rialto_store_sqlite::SqliteStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -58,6 +60,7 @@ impl Scene {
             people: people.iter().map(|name| Name::from(*name)).collect(),
             receipts: &mut receipts,
             audit: &mut audit,
+            publications: &mut Vec::new(),
         });
         let entry = audit.remove(0).body.to_string();
         (record, receipts.remove(0), entry)
@@ -105,6 +108,47 @@ fn steps() -> Vec<Step> {
     ]
 }
 
+fn message(part: Part) -> Step {
+    Step::Message(Box::new(Message {
+        part,
+        request: None,
+        line: "GET /parties/MSISDN/4915778".into(),
+        headers: vec![
+            ("fspiop-source".into(), "bank".into()),
+            ("fspiop-uri".into(), "/parties/MSISDN/4915778".into()),
+        ],
+        headers_left_out: 1,
+        body: Some("{\"party\":\"4915778\"}".into()),
+        body_bytes: 19,
+    }))
+}
+
+#[test]
+fn message_of_a_turn_that_names_nobody_has_no_body_no_header_and_no_path() {
+    let scene = Scene::new();
+    let mut before = record(
+        &[],
+        vec![message(Part::Came), message(Part::Sent)],
+        Ended::Executed,
+    );
+    before.kind = Kind::Request;
+    before.function = "GET /parties/MSISDN/4915778".into();
+    let (sealed, ..) = scene.seal(&before, &[], ("{}", &entry()));
+    let kept: Vec<&Message> = sealed
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Message(message) => Some(&**message),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|one| one.body.is_none()), "{kept:?}");
+    assert_eq!(kept[0].line, "GET /parties");
+    let left_out = |one: &&Message| one.headers.is_empty() && one.headers_left_out == 3;
+    assert!(kept.iter().all(left_out), "{kept:?}");
+}
+
 fn entry() -> Value {
     json!({
         "at": 1, "actor": { "kind": "client", "name": "bank" }, "writer": "api", "action": "a.b",
@@ -119,9 +163,10 @@ fn text(value: &impl fmt::Debug) -> String {
 #[test]
 fn records_are_read_until_the_key_is_destroyed_and_say_little_afterwards() {
     let scene = Scene::new();
+    let with_message = [steps(), vec![message(Part::Came)]].concat();
     let before = record(
         &["transfer:1", ANNA, BERT],
-        steps(),
+        with_message,
         Ended::Failed("no party 4915778".into()),
     );
     let (sealed, receipt, entry) = scene.seal(&before, &[], ("{\"input\":\"4915778\"}", &entry()));

@@ -3,6 +3,7 @@
 
 use rialto_engine::Name;
 use rialto_engine::history::{Ciphertext, Ended, Kind, Record, Step};
+use rialto_engine::messages::Part;
 use rialto_personal_data::{Opened, People};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +108,21 @@ pub(super) fn cut_path(record: &mut Record) {
     }
 }
 
+/// Leave no body and no header of a message in a record that names nobody, and of paths what the record itself has of them.
+/// They may name somebody, also in `FSPIOP-URI` or a signature, and with which key is not known.
+pub(super) fn without_bodies(record: &mut Record) {
+    for step in &mut record.steps {
+        if let Step::Message(message) = step {
+            message.body = None;
+            let headers = std::mem::take(&mut message.headers);
+            message.headers_left_out += u32::try_from(headers.len()).unwrap_or(u32::MAX);
+            if message.part == Part::Came {
+                message.line = record.function.to_string();
+            }
+        }
+    }
+}
+
 /// Leave the method of a request. Returns method and path.
 fn without_path(function: &mut Name) -> Name {
     let method = function.split(' ').next().unwrap_or_default().into();
@@ -131,9 +147,11 @@ fn hide_steps(steps: &mut Vec<Step>) -> Vec<(u32, Step)> {
 /// functions, rules and codes.
 const fn may_name(step: &Step) -> bool {
     match step {
-        Step::Sent { .. } | Step::Reminded { .. } | Step::Wrote { .. } | Step::Reported { .. } => {
-            true
-        }
+        Step::Sent { .. }
+        | Step::Reminded { .. }
+        | Step::Wrote { .. }
+        | Step::Reported { .. }
+        | Step::Message(_) => true,
         Step::Called { .. }
         | Step::Published { .. }
         | Step::Judged { .. }

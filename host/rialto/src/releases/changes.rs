@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use rialto_components::counting::FreshCounter;
 use rialto_components::{Digest, Release};
 use rialto_engine::Engine;
 use rialto_manifest::ComponentKind;
@@ -15,7 +16,7 @@ use super::scheduled::Later;
 use super::{Applied, ChangeRequest, Dates, Refused, Releases, calendar, read};
 use crate::audit::{Actor, beginning};
 use crate::operators::Caller;
-use crate::plan;
+use crate::{plan, words};
 
 /// What is kept of a release beside its contents.
 #[derive(Clone, Copy)]
@@ -125,14 +126,17 @@ impl Releases {
             None => self.needs_approval(before.map(|(_, d)| d), document),
         };
         let waits_on = (!needs_approval.is_empty()).then(|| before.map_or(0, |(number, _)| number));
+        let fresh_counters = self.fresh_counters(&release);
         let applied = |number| Applied {
             calendar: self.calendar(document, self.clock.now().0),
+            fresh_counters: fresh_counters.clone(),
             effective_from: None,
             number,
             digest: digest.clone(),
             changes: Vec::new(),
             needs_approval: needs_approval.clone(),
             unchanged: false,
+            officers: 0,
         };
         // The same person asks for the same again, against the same current release. Each start of a host
         // without a release does this too.
@@ -194,6 +198,25 @@ impl Releases {
         } else {
             Err(Refused::Unfit(problems))
         }
+    }
+
+    /// The counters that begin with a prepared release, in words; empty for the first release.
+    pub(super) fn fresh_counters(&self, release: &Release) -> Vec<String> {
+        let current = self.runtime.current();
+        let fresh = current.map(|current| release.fresh_counters(&current));
+        let fresh = fresh.into_iter().flatten();
+        fresh
+            .map(
+                |FreshCounter {
+                     step,
+                     rule,
+                     counter,
+                 }| {
+                    let counter = words::counter(&counter);
+                    format!("rule {rule} at {step}: the counter by {counter} starts at zero")
+                },
+            )
+            .collect()
     }
 
     /// The calendar of a document after an instant; empty if it cannot be read.
@@ -273,6 +296,7 @@ impl Releases {
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
         let calendar = self.calendar(&document, self.clock.now().0);
+        let fresh_counters = self.fresh_counters(&release);
         self.store
             .approve_release(number, &by.person)
             .context("storing who approved the release")?;
@@ -293,12 +317,14 @@ impl Releases {
         tracing::info!(release = number, %digest, maker = %stored.maker, approver = %by.person, "a release is current");
         Ok(Applied {
             calendar,
+            fresh_counters,
             effective_from: None,
             number,
             digest,
             changes,
             needs_approval: Vec::new(),
             unchanged: false,
+            officers: 0,
         })
     }
 
@@ -323,14 +349,17 @@ impl Releases {
             None => self.calendar(document, begins),
             Some(later) => self.calendar_planned(document, later, number),
         };
+        let fresh_counters = self.fresh_counters(&release);
         Ok(Applied {
             calendar,
+            fresh_counters,
             effective_from: later.map(|later| later.from),
             number,
             digest: release.digest.to_string(),
             changes,
             needs_approval,
             unchanged: false,
+            officers: self.officers.needed(),
         })
     }
 
@@ -378,6 +407,7 @@ impl Releases {
         let release = Arc::new(self.prepare(number, &document)?);
         let digest = release.digest.to_string();
         let calendar = self.calendar(&document, self.clock.now().0);
+        let fresh_counters = self.fresh_counters(&release);
         // What is scheduled was planned against the release that is taken back.
         self.runtime.expect(None);
         let made = self.make_current(engine, &mut current, release, document, Some(request));
@@ -390,12 +420,14 @@ impl Releases {
         tracing::warn!(release = number, by = %who.person, note, "an earlier release was made current again");
         Ok(Applied {
             calendar,
+            fresh_counters,
             effective_from: None,
             number,
             digest,
             changes,
             needs_approval: Vec::new(),
             unchanged: false,
+            officers: 0,
         })
     }
 }

@@ -97,7 +97,7 @@ impl Releases {
                 "nothing would change: release {number} is current"
             )));
         }
-        self.prepare(0, &document)?;
+        let release = self.prepare(0, &document)?;
         self.nothing_is_scheduled()?;
         let later = self.later(request.dates)?;
         self.has_possible_dates(Some(&before), &document, self.begins(later))?;
@@ -116,6 +116,7 @@ impl Releases {
                 None => self.calendar(&document, self.clock.now().0),
                 Some(later) => self.calendar_planned(&document, later, next),
             },
+            fresh_counters: self.fresh_counters(&release),
             effective_from: request.dates.effective_from,
             effective_until: request.dates.effective_until,
             maker: request.who.person.to_string(),
@@ -207,6 +208,14 @@ impl Releases {
     /// When there is none of this digest, or the store cannot be read.
     pub fn show_plan(&self, digest: &str) -> Result<ShownPlan, Refused> {
         self.shown_plan(&self.stored_plan(digest)?.0, true)
+    }
+
+    /// The document that a plan would make current.
+    ///
+    /// # Errors
+    /// When there is none of this digest, or the store cannot be read.
+    pub fn planned_document(&self, digest: &str) -> Result<SchemeDocument, Refused> {
+        Ok(self.stored_plan(digest)?.1.document)
     }
 
     /// Take an officer's signature, which was made away from the host.

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -27,6 +27,7 @@ use rialto_store_sqlite::{Act, ScheduledRelease};
 use serde::{Deserialize, Serialize};
 
 use super::changes::Kept;
+use super::scheduled_metrics::ScheduledCollector;
 use super::{Applied, ChangeRequest, Refused, Releases, Withdrawn};
 use crate::audit::{Actor, beginning};
 use crate::words;
@@ -80,9 +81,54 @@ pub(super) struct Ahead {
     not_before: Mutex<Timestamp>,
     /// Whether one has come into force, and turns from before its instant may still begin.
     is_settling: AtomicBool,
+    /// How many there are.
+    count: AtomicUsize,
+}
+
+/// What metrics say of the scheduled releases.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    /// How many there are.
+    pub(super) count: usize,
+    /// When the next one comes into force.
+    pub(super) from: Timestamp,
+    /// Whether it is prepared.
+    pub(super) is_ready: bool,
+}
+
+impl Ahead {
+    /// Say which one is next, and how many there are.
+    pub(super) fn set(&self, next: Option<(u64, Timestamp)>, count: usize) {
+        *self.next.lock() = next;
+        self.count.store(count, Ordering::Release);
+        self.is_settling.store(false, Ordering::Release);
+        *self.not_before.lock() = Timestamp::default();
+    }
+
+    /// What metrics say; none if nothing is scheduled, or all has come into force.
+    pub(super) fn shown(&self) -> Option<Shown> {
+        let (number, from) = (*self.next.lock())?;
+        if self.is_settling.load(Ordering::Acquire) {
+            return None;
+        }
+        Some(Shown {
+            count: self.count.load(Ordering::Acquire),
+            from,
+            is_ready: self.ready.lock().contains_key(&number),
+        })
+    }
 }
 
 impl Releases {
+    /// Reports what is scheduled when metrics are read.
+    #[must_use]
+    pub fn scheduled_collector(&self) -> ScheduledCollector {
+        ScheduledCollector {
+            ahead: self.ahead.clone(),
+            clock: self.clock.clone(),
+        }
+    }
+
     /// The dates of a change, if it comes into force later.
     pub(super) fn later(&self, dates: Dates) -> Result<Option<Later>, Refused> {
         let now = self.clock.now().0;
@@ -187,6 +233,7 @@ impl Releases {
             approver: Some(&who.person),
         };
         let (number, digest) = (release.number, release.digest.to_string());
+        let fresh_counters = self.fresh_counters(&release);
         let calendar = self.put_ahead((&kept, who), (*before, now), (release, document), later)?;
         Ok(Applied {
             number,
@@ -194,8 +241,10 @@ impl Releases {
             changes: Vec::new(),
             needs_approval: Vec::new(),
             calendar,
+            fresh_counters,
             effective_from: Some(later.from),
             unchanged: false,
+            officers: 0,
         })
     }
 
@@ -278,11 +327,9 @@ impl Releases {
 
     /// Tell the runtime which release comes into force next.
     pub(super) fn expect_next(&self) -> Result<(), Refused> {
-        let next = self.pending()?.into_iter().next();
-        let next = next.map(|one| (one.release, one.from));
-        *self.ahead.next.lock() = next;
-        self.ahead.is_settling.store(false, Ordering::Release);
-        *self.ahead.not_before.lock() = Timestamp::default();
+        let pending = self.pending()?;
+        let next = pending.first().map(|one| (one.release, one.from));
+        self.ahead.set(next, pending.len());
         self.runtime.expect(next.map(|(_, from)| Next {
             from,
             release: None,

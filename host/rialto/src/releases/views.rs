@@ -151,12 +151,26 @@ pub struct Applied {
     /// When its rules begin and end from now on, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calendar: Vec<String>,
+    /// The counters that begin with it, and know nothing of before, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fresh_counters: Vec<String>,
     /// The instant at which it comes into force, if that is ahead; milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_from: Option<u64>,
     /// Whether it equals the current release, so that nothing was done, or would be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,
+    /// How many officers must sign a plan of it before it can become current; only where a change is planned.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub officers: usize,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the attribute passes a reference"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Applied {
@@ -168,8 +182,10 @@ impl Applied {
             changes: Vec::new(),
             needs_approval: Vec::new(),
             calendar: Vec::new(),
+            fresh_counters: Vec::new(),
             effective_from: None,
             unchanged: true,
+            officers: 0,
         }
     }
 

@@ -45,6 +45,12 @@ pub fn plan(plan: &Plan, digest: Digest) -> String {
             let _ = writeln!(text, "  {}", plain(date));
         }
     }
+    if !plan.fresh_counters.is_empty() {
+        let _ = writeln!(text, "counters");
+        for counter in &plan.fresh_counters {
+            let _ = writeln!(text, "  {}", plain(counter));
+        }
+    }
     match &plan.backtest {
         None => {
             let _ = writeln!(text, "backtest   none");

@@ -51,6 +51,9 @@ pub fn receipts(filed: &[FiledReceipt], colours: bool) -> String {
             let line = format!("    {name:<10} {value}");
             let _ = writeln!(text, "{}", line.trim_end());
         };
+        if receipt.what_if {
+            row("WHAT-IF", "it is about a draft and decided nothing".into());
+        }
         row("about", receipt.subject.clone());
         row(
             "component",

@@ -13,6 +13,18 @@ pub fn what_if(answer: &WhatIf) -> String {
         let _ = writeln!(text, "{} {}: {said}", plain(&one.rule), plain(&one.version));
         let _ = writeln!(text, "  {}", plain(&one.summary));
         let _ = writeln!(text, "  settings {}", one.settings);
+        if one.release != answer.release {
+            let _ = writeln!(
+                text,
+                "  of release {}, under which it was agreed or which is its last good one",
+                one.release
+            );
+        }
+        let _ = writeln!(
+            text,
+            "  receipt WHAT-IF {}: it decides nothing",
+            plain(&one.receipt)
+        );
         if !one.branches.is_empty() {
             let _ = writeln!(text, "  branches {}", plain(&one.branches.join(", ")));
         }

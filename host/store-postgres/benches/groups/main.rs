@@ -12,21 +12,18 @@
 mod distance;
 mod groups;
 mod other;
-#[allow(dead_code, reason = "tests use more of it")]
-#[path = "../../tests/all/server.rs"]
-mod server;
 
 use std::collections::VecDeque;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use rialto_engine::store::{Group, Store as _};
+use rialto_postgres_server::Server;
 use rialto_store_postgres::{PostgresStore, Settings};
 use sqlx::{Connection as _, PgConnection};
 
 use groups::{DOCUMENTS_OF_A_GROUP, Groups};
 use other::{Other, Rows};
-use server::Server;
 
 /// Groups of a measurement.
 const GROUPS: usize = 250;

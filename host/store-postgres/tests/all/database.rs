@@ -1,13 +1,12 @@
 //! A database of a test's own.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rialto_store_postgres::{OpenError, PostgresStore, Settings};
 use rialto_store_suite::Backend;
 
-use crate::server::{self, Server};
+use rialto_postgres_server::{self as server, Server};
 
 /// A lease that nobody needs to renew in a test.
 pub const LONG: Duration = Duration::from_secs(3_600);
@@ -42,9 +41,7 @@ impl Database<'static> {
 impl<'s> Database<'s> {
     /// A new one on a server, for this test alone.
     pub fn on(server: &'s Server) -> Self {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("test_{}", MADE.fetch_add(1, Ordering::Relaxed));
-        server.sql("postgres", &format!("CREATE DATABASE {name}"));
+        let name = server.make_database();
         let again = false;
         Self {
             server,

@@ -9,8 +9,8 @@ use rialto_engine::store::{Store as _, StoreError};
 use rialto_store_postgres::{PostgresStore, Settings, Submitted};
 
 use crate::database::{Database, settings};
-use crate::server::Server;
 use crate::written;
+use rialto_postgres_server::Server;
 
 const KILLS: usize = 6;
 /// The longest that a server lives after it answers.

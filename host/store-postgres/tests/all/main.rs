@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod beside;
 mod database;
 mod journal;
 mod killed_server;
 mod leases;
 mod openings;
 mod order;
-mod server;
+mod publications;
 mod store;
 mod written;

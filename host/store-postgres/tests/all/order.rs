@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use rialto_engine::store::{Store as _, StoreError};
 use rialto_store_suite::samples::{group, put};
 
+use rialto_store_postgres::LeaseError;
+
 use crate::database::Database;
 use crate::written;
 
@@ -65,6 +67,15 @@ fn a_database_that_lost_acknowledged_groups_stops_the_host() {
         refused.to_string().contains("has lost the group"),
         "{refused}"
     );
+    // No host serves before somebody has accepted that: neither this one nor another.
+    drop(store);
+    let next = database.host();
+    let Err(LeaseError::Lost { seq, fact }) = next.take_lease() else {
+        panic!("a host serves what a database has lost");
+    };
+    assert_eq!(seq, "2");
+    database.sql(&format!("DELETE FROM rialto.facts WHERE key = '{fact}'"));
+    next.recover().unwrap();
 }
 
 #[test]

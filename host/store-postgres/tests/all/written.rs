@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{AuditEntry, Group, Receipt, Store as _};
 use rialto_engine::{Timestamp, TurnId};
+use rialto_store::{AuditStore as _, HistoryStore as _, StoredEntry};
 use rialto_store_postgres::PostgresStore;
 use rialto_store_suite::model::{Kept, Model};
 use rialto_store_suite::samples::{collection, delivery, group, outbound, put, reminder, remove};
@@ -83,7 +84,19 @@ pub fn judge(store: &PostgresStore, positions: std::ops::RangeInclusive<u64>) ->
     let receipts = store.receipts("shared:1").unwrap();
     assert!(receipts.iter().map(|receipt| receipt.id).eq(1..=last));
     let expected: Vec<_> = (0..).zip((1..=last).flat_map(audited)).collect();
-    assert_eq!(store.audit_entries(0, u32::MAX).unwrap(), expected);
+    let entries = store.audit_entries(0, u32::MAX).unwrap().into_iter();
+    let entries: Vec<_> = entries
+        .map(|StoredEntry { index, at, body }| {
+            (
+                index,
+                AuditEntry {
+                    at,
+                    body: body.into(),
+                },
+            )
+        })
+        .collect();
+    assert_eq!(entries, expected);
     assert_eq!(store.audit_size().unwrap(), expected.len() as u64);
     let groups = store.journal_after(0, u32::MAX).unwrap();
     assert!(groups.iter().map(|group| group.lsn).eq(1..=last));

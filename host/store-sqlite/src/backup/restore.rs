@@ -139,6 +139,9 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
         });
     }
     let next = next_number(&mut connection).await.map_err(unreadable)?;
+    let published = last_publication(&mut connection)
+        .await
+        .map_err(unreadable)?;
     let mut marking = connection.begin().await.map_err(&sqlite)?;
     let marks = [
         (
@@ -152,7 +155,12 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
         ("restored_lsn", signed(of.lsn).map_err(unreadable)?),
         ("restored_taken", of.taken.as_millisecond()),
     ];
-    for (key, value) in marks {
+    // A backup of an older layout has none.
+    let published = published.filter(|last| *last > 0);
+    let published = published.map(|last| signed(last + NUMBERS_LEFT_OUT));
+    let published = published.transpose().map_err(unreadable)?;
+    let published = published.map(|last| ("publications", last));
+    for (key, value) in marks.into_iter().chain(published) {
         let marked = sqlx::query("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
             .bind(key)
             .bind(value)
@@ -173,6 +181,21 @@ async fn next_number(connection: &mut SqliteConnection) -> Result<u64, StoreErro
     let entries = journal::read(connection).await?;
     let numbers = entries.iter().map(|(entry, _)| entry.next_id);
     Ok(numbers.fold(flushed, u64::max))
+}
+
+/// The last number of an event for the outside in the database; none if its layout has none.
+async fn last_publication(connection: &mut SqliteConnection) -> Result<Option<u64>, StoreError> {
+    let Some(flushed) = counter_if_there(connection, "publications").await? else {
+        return Ok(None);
+    };
+    let entries = journal::read(connection).await?;
+    let numbers = entries.iter().map(|(entry, _)| {
+        let publications = &entry.publications;
+        publications.first + publications.bodies.len() as u64
+    });
+    // Each is the number after the last one of a group.
+    let last = numbers.fold(unsigned(flushed)? + 1, u64::max) - 1;
+    Ok(Some(last))
 }
 
 /// The backup from which a store was restored.

@@ -4,11 +4,12 @@
 use rialto_archive::ArchiveError;
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::StoredEntry;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Archive, Class, RetentionError, source, take};
-use crate::audit::{StoredEntry, checkpoints, entries, span};
+use crate::audit::{checkpoints, entries, span};
 use crate::slices::counter;
 use crate::{Inner, failed};
 

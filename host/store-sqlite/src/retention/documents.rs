@@ -13,6 +13,7 @@ use std::path::Path;
 use rialto_archive::{Head, verify};
 use rialto_engine::store::{Store as _, StoreError};
 use rialto_engine::{CollectionId, Timestamp};
+use rialto_store::ArchiveStore as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};

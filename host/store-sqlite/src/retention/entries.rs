@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rialto_archive::{ArchiveError, Reader};
 use rialto_engine::store::StoreError;
+use rialto_store::{AuditSnapshot, EntryFilter, StoredEntry};
 
 use super::audit::{BUNDLE, Item, end_of, first_of, subject};
 use super::{Archive, Class};
-use crate::audit::{EntryFilter, StoredEntry};
-use crate::{Snapshot, SqliteStore};
 
 /// Entries that cannot be read from their archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +64,7 @@ impl ArchivedEntries {
     }
 
     /// The store's archives may be more by now.
-    fn renew(&mut self, archives: &[Archive]) {
+    pub(super) fn renew(&mut self, archives: &[Archive]) {
         let mine = archives.iter().filter(|one| one.class == Class::Audit);
         self.archives = mine.cloned().collect();
         self.archives.sort_by_key(|one| one.segment);
@@ -75,6 +74,22 @@ impl ArchivedEntries {
     #[must_use]
     pub fn archives(&self) -> &[Archive] {
         &self.archives
+    }
+
+    /// Entries of a snapshot's audit log from this index on, in order, at most `limit` of them, from its tables or from
+    /// archives.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn all_entries(
+        &mut self,
+        snapshot: &mut dyn AuditSnapshot,
+        first: u64,
+        limit: u32,
+    ) -> Result<Vec<StoredEntry>, StoreError> {
+        let in_tables = snapshot.audit_entries(first, limit)?;
+        self.renew(&snapshot.audit_archives()?);
+        Ok(self.complete(first, in_tables, limit))
     }
 
     /// How many entries they have.
@@ -174,7 +189,7 @@ impl ArchivedEntries {
     }
 
     /// Entries that a filter wants, from one index to another, which is not included, and the index to go on from.
-    fn search(
+    pub(super) fn search(
         &mut self,
         filter: &EntryFilter,
         (first, end): (u64, u64),
@@ -209,74 +224,5 @@ impl ArchivedEntries {
         let is_before = filter.since.is_some_and(|since| archive.to.0 < since);
         let is_after = filter.until.is_some_and(|until| archive.from.0 >= until);
         (is_before || is_after).then(|| end_of(archive))
-    }
-}
-
-impl Snapshot {
-    /// Entries of the audit log from this index on, in order, at most `limit` of them, from the tables or from archives.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn all_audit_entries(
-        &mut self,
-        archived: &mut ArchivedEntries,
-        first: u64,
-        limit: u32,
-    ) -> Result<Vec<StoredEntry>, StoreError> {
-        let in_tables = self.audit_entries(first, limit)?;
-        archived.renew(&self.archives()?);
-        Ok(archived.complete(first, in_tables, limit))
-    }
-}
-
-impl SqliteStore {
-    /// Entries of the audit log from this index on, in order, at most `limit` of them, from the tables or from archives.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn all_audit_entries(
-        &self,
-        archived: &mut ArchivedEntries,
-        first: u64,
-        limit: u32,
-    ) -> Result<Vec<StoredEntry>, StoreError> {
-        // Entries leave the tables after they are in an archive.
-        let in_tables = self.audit_entries(first, limit)?;
-        if in_tables.first().is_some_and(|entry| entry.index == first) {
-            return Ok(in_tables);
-        }
-        archived.renew(&self.archives()?);
-        Ok(archived.complete(first, in_tables, limit))
-    }
-
-    /// Entries of the audit log that a filter wants, in order, at most `limit` of them, from one index to another, which is
-    /// not included, from the tables and from archives. Looks at most at so many entries of archives. Returns the index to go
-    /// on from too.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn search_all_audit(
-        &self,
-        archived: &mut ArchivedEntries,
-        filter: &EntryFilter,
-        (first, end): (u64, u64),
-        (limit, archived_max): (u32, u64),
-    ) -> Result<(Vec<StoredEntry>, u64), StoreError> {
-        loop {
-            let begins = self.first_audit_entry()?.unwrap_or(end);
-            if first < begins {
-                archived.renew(&self.archives()?);
-                // Behind the last archive there is a gap at most.
-                let end = end.min(begins).min(first.saturating_add(archived_max));
-                return Ok(archived.search(filter, (first, end), limit));
-            }
-            let found = self.search_audit(filter, (first, end), limit)?;
-            // Otherwise some of them were archived meanwhile.
-            if self.first_audit_entry()?.is_none_or(|now| now <= first) {
-                let is_full = u32::try_from(found.len()) == Ok(limit);
-                let last = found.last().map(|entry| entry.index + 1);
-                return Ok((found, last.filter(|_| is_full).unwrap_or(end)));
-            }
-        }
     }
 }

@@ -22,6 +22,7 @@ use std::sync::atomic::Ordering;
 use rialto_archive::ArchiveError;
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
+use rialto_store::ArchiveStore;
 
 use crate::slices::Slices;
 use crate::{Inner, SqliteStore};
@@ -34,9 +35,9 @@ pub use documents::{
     Sealing, documents_about, visit_archived_documents,
 };
 pub use entries::{ArchivedEntries, UnreadArchive};
-pub use look::Archived;
+pub use look::{Archived, ReadArchives};
+pub use rialto_store::{Archive, Class};
 pub(crate) use source::archived_receipt;
-pub use take::Archive;
 pub(crate) use take::{archives, is_plain_name};
 
 /// A segment ends after this fraction of the shortest period, although it is not full. So its last item is at
@@ -44,39 +45,6 @@ pub(crate) use take::{archives, is_plain_name};
 const SEGMENTS_OF_A_PERIOD: u64 = 16;
 /// Bytes of a segment's history after which it ends although it is not full. One pass writes this to a file.
 const HISTORY_BYTES: u64 = 256 << 20;
-
-/// The classes of items that are kept permanently and may be archived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// The history.
-    History,
-    /// Receipts.
-    Receipts,
-    /// Documents that their component calls finished. It removes them from the tables itself.
-    Documents,
-    /// Entries of the audit log, the oldest first.
-    Audit,
-}
-
-impl Class {
-    /// The classes that are archived by whole segments.
-    pub const WHOLE: [Self; 2] = [Self::History, Self::Receipts];
-
-    /// The name in the store and for operators.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::History => "history",
-            Self::Receipts => "receipts",
-            Self::Documents => "documents",
-            Self::Audit => "audit",
-        }
-    }
-
-    fn of(name: &str) -> Option<Self> {
-        let all = [Self::History, Self::Receipts, Self::Documents, Self::Audit];
-        all.into_iter().find(|class| class.name() == name)
-    }
-}
 
 /// How long items stay in the store before they are archived, in milliseconds; none for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,12 +170,10 @@ impl SqliteStore {
         }
         Ok(archived)
     }
+}
 
-    /// All archives, by class and segment.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn archives(&self) -> Result<Vec<Archive>, StoreError> {
+impl ArchiveStore for SqliteStore {
+    fn archives(&self) -> Result<Vec<Archive>, StoreError> {
         self.inner.archives()
     }
 }

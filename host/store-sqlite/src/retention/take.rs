@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Component, Path, PathBuf};
 
-use rialto_archive::{Head, LAYOUT, Verified, Writer, Written, verify};
+use rialto_archive::{Head, LAYOUT, Writer, Written, verify};
 use rialto_engine::Timestamp;
 use rialto_engine::store::StoreError;
 use sqlx::{Row as _, SqliteConnection};
 
-use super::{Class, Contents, RetentionError, source};
+use super::{Archive, Class, Contents, RetentionError, source};
 use crate::rows::unsigned;
 use crate::slices::{Bound, Slices, counter};
 use crate::{Inner, failed, unreadable};
@@ -21,43 +21,6 @@ const NAMES_MAX: u32 = 1_000;
 const ENDING: &str = ".jsonl.gz";
 /// The ending of the name of a file that is being written.
 const PARTIAL: &str = ".partial";
-
-/// An archive, as in the store's table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archive {
-    /// The class of its items.
-    pub class: Class,
-    /// Its segment.
-    pub segment: u32,
-    /// Its file's name in the folder of archives.
-    pub file: String,
-    /// The SHA-256 of the file, in hexadecimal digits.
-    pub sha256: String,
-    /// A signature of the digest; always none, because archives are not signed yet.
-    pub signature: Option<String>,
-    /// How many items.
-    pub items: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
-    /// Bytes before compression.
-    pub plain_bytes: u64,
-    /// The earliest instant of an item, milliseconds since 1970.
-    pub from: Timestamp,
-    /// The latest.
-    pub to: Timestamp,
-    /// When it was made.
-    pub archived_at: Timestamp,
-    /// Whether all its items were removed from the tables.
-    pub done: bool,
-}
-
-impl Archive {
-    /// Whether a file is this archive.
-    #[must_use]
-    pub fn is(&self, verified: &Verified) -> bool {
-        verified.written.sha256 == self.sha256
-    }
-}
 
 /// Whether a name is a plain file name without a path. A name in a database or a manifest may be an
 /// attacker's.

@@ -11,6 +11,10 @@ use rialto_store_sqlite::{
     Act, Credential, CredentialKind, Operation, Outcome, Passkey, SqliteStore, StoredActivation,
     StoredRelease,
 };
+use rialto_store_sqlite::{
+    ActivationStore as _, CredentialStore as _, HistoryStore as _, OperationStore as _,
+    PasskeyStore as _, ReleaseStore as _,
+};
 use rialto_store_suite::samples::{AWKWARD, group};
 use tempfile::TempDir;
 

@@ -2,6 +2,8 @@
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::{AuditEntry, Group, Store as _};
+use rialto_store::AuditSnapshot as _;
+use rialto_store_sqlite::AuditStore as _;
 use rialto_store_sqlite::{Snapshot, SqliteStore, StoredCheckpoint, StoredTile};
 use rialto_store_suite::samples::group;
 

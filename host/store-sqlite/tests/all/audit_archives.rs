@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use rialto_archive::verify;
 use rialto_engine::Timestamp;
 use rialto_engine::store::{AuditEntry, Group, Store as _};
+use rialto_store_sqlite::retention::ReadArchives as _;
 use rialto_store_sqlite::retention::{
     Archive, ArchivedEntries, AuditKeep, Class, Keep, RetentionError,
 };
+use rialto_store_sqlite::{ArchiveStore as _, AuditStore as _};
 use rialto_store_sqlite::{EntryFilter, Snapshot, SqliteStore, StoredCheckpoint, StoredEntry};
 use rialto_store_suite::samples::group;
 use tempfile::TempDir;
@@ -114,7 +116,7 @@ impl Scene {
         assert_eq!(archived.take_unread(), []);
         let mut snapshot = Snapshot::open(&self.state).unwrap();
         for first in [0, 255, 256, 700] {
-            let found = snapshot.all_audit_entries(&mut archived, first, 3).unwrap();
+            let found = archived.all_entries(&mut snapshot, first, 3).unwrap();
             assert_eq!(found.first(), Some(&stored(first)));
         }
     }

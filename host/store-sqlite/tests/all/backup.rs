@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
+use rialto_store_sqlite::CredentialStore as _;
 use rialto_store_sqlite::backup::{self, BackupError};
 use rialto_store_sqlite::{Credential, CredentialKind, FlushPolicy, OpenError, SqliteStore};
 use rialto_store_suite::model::Model;

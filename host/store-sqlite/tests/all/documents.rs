@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rialto_engine::Timestamp;
 use rialto_engine::store::Store as _;
+use rialto_store_sqlite::ArchiveStore as _;
 use rialto_store_sqlite::retention::{
     ArchivedBundle, Bundle, BundleKey, DocumentCipher, NoCipher, RetentionError, Sealing,
     documents_about,

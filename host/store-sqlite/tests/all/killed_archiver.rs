@@ -15,7 +15,9 @@ use rialto_archive::verify;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{AuditEntry, Group, Receipt, Store};
 use rialto_engine::{Timestamp, TurnId};
+use rialto_store_sqlite::retention::ReadArchives as _;
 use rialto_store_sqlite::retention::{ArchivedEntries, AuditKeep, Class, Keep};
+use rialto_store_sqlite::{ArchiveStore as _, HistoryStore as _};
 use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::samples::{collection, group, put};
 

@@ -10,6 +10,7 @@ mod documents;
 mod killed_archiver;
 mod killed_writer;
 mod power_cut;
+mod publications;
 mod receipts;
 mod retention;
 mod segments;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rialto_engine::store::{Group, Store as _};
 use rialto_engine::{Lsn, Timestamp};
-use rialto_store_sqlite::retention::RetentionError;
+use rialto_store::ReceiptPages as _;
 use rialto_store_sqlite::{FlushPolicy, ReceiptReader};
 
 use super::retention::{FEW, Folders, HOUR, at, keep, verdict, write};
@@ -27,12 +27,12 @@ fn open(folders: &Folders, time: Range<u64>) -> ReceiptReader {
 }
 
 fn visit(reader: &mut ReceiptReader, each: &mut dyn FnMut(u64)) {
-    let read = reader.visit::<RetentionError>(&mut |page| {
+    let read = reader.visit_while(&mut |page| {
         for receipt in page {
             assert_eq!(receipt, verdict(receipt.id));
             each(receipt.id);
         }
-        Ok(())
+        true
     });
     read.unwrap();
 }
@@ -68,7 +68,7 @@ fn receipts_that_are_archived_meanwhile_are_read_once() {
     let mut reader = open(&folders, EVER);
     let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
     let mut is_archived = false;
-    let read = reader.visit::<RetentionError>(&mut |page| {
+    let read = reader.visit_while(&mut |page| {
         for receipt in page {
             *counts.entry(receipt.id).or_default() += 1;
         }
@@ -80,7 +80,7 @@ fn receipts_that_are_archived_meanwhile_are_read_once() {
                 assert!(!archived.unwrap().is_empty());
             });
         }
-        Ok(())
+        true
     });
     read.unwrap();
     let missing: Vec<u64> = (1..4_031).filter(|id| !counts.contains_key(id)).collect();
@@ -107,7 +107,7 @@ fn receipts_of_slow_turns_are_read_although_their_ids_are_lower() {
     let mut reader = open(&folders, EVER);
     let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
     let mut is_late = false;
-    let read = reader.visit::<RetentionError>(&mut |page| {
+    let read = reader.visit_while(&mut |page| {
         for receipt in page {
             *counts.entry(receipt.id).or_default() += 1;
         }
@@ -116,7 +116,7 @@ fn receipts_of_slow_turns_are_read_although_their_ids_are_lower() {
             is_late = true;
             folders.with(FEW, |store| store.write(&group(3, &[9_999])).unwrap());
         }
-        Ok(())
+        true
     });
     read.unwrap();
     assert_eq!(counts.get(&9_999), Some(&1));
@@ -140,9 +140,9 @@ fn receipts_of_a_wrong_clock_are_read_and_end_nothing() {
     folders.with(FlushPolicy::default(), |store| store.write(&all).unwrap());
     let mut reader = open(&folders, 0..at(7_000));
     let mut count = 0;
-    let read = reader.visit::<RetentionError>(&mut |page| {
+    let read = reader.visit_while(&mut |page| {
         count += page.len();
-        Ok(())
+        true
     });
     read.unwrap();
     assert_eq!(count, 1 + 3_000);

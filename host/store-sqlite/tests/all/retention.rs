@@ -15,7 +15,9 @@ use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{DocumentWrite, Group, Receipt, Store};
 use rialto_engine::{CollectionId, Lsn, Name, Timestamp, TurnId};
 use rialto_store_sqlite::backup;
+use rialto_store_sqlite::retention::ReadArchives as _;
 use rialto_store_sqlite::retention::{Archive, Class, Keep, RetentionError};
+use rialto_store_sqlite::{ArchiveStore as _, HistoryStore as _};
 use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
@@ -487,8 +489,10 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 21] = [
+const WITHOUT_RETENTION: [&str; 23] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
+    "DROP TABLE publications",
+    "DELETE FROM meta WHERE key IN ('publications', 'published')",
     "DROP TABLE scheduled_releases",
     "DROP TABLE plans",
     "DROP TABLE plan_signatures",

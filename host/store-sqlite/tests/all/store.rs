@@ -4,11 +4,9 @@
 
 use std::time::Duration;
 
-use rialto_engine::Timestamp;
-use rialto_engine::store::{Store, StoreError};
-use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore, StoredActivation, StoredRelease};
+use rialto_engine::store::Store;
+use rialto_store_sqlite::{FlushPolicy, OpenError, SqliteStore};
 use rialto_store_suite::Backend;
-use rialto_store_suite::releases::{Change, Kept, Releases};
 use tempfile::TempDir;
 
 /// Flush whatever there is, into many segments.
@@ -39,52 +37,8 @@ impl Backend for Folder {
     }
 }
 
-impl Releases for Folder {
-    fn change(store: &SqliteStore, change: Change) -> Result<(), StoreError> {
-        match change {
-            Change::Component(digest) => store.add_component(digest, b"\0asm"),
-            Change::Release(number) => store.add_release(&StoredRelease {
-                number,
-                digest: format!("sha256:{number}"),
-                document: "{}".to_owned(),
-                created_at: Timestamp(number),
-                note: String::new(),
-                maker: "anna".to_owned(),
-                approver: None,
-                waits_on: None,
-            }),
-            Change::Activating(0) => store.set_activating_release(0),
-            Change::Activating(number) => store.begin_activation(&StoredActivation {
-                release: number,
-                before: 0,
-                at: Timestamp(number),
-                person: "anna".to_owned(),
-                operator: String::new(),
-                note: String::new(),
-                done: false,
-            }),
-            Change::Current(number) => store.set_current_release(number),
-        }
-    }
-
-    fn kept(store: &SqliteStore, digests: &[&'static str]) -> Result<Kept, StoreError> {
-        let mut kept = Kept {
-            releases: store.releases()?.iter().map(|r| r.number).collect(),
-            activating: store.activating_release()?,
-            current: store.current_release()?,
-            ..Kept::default()
-        };
-        for digest in digests {
-            if store.component(digest)?.is_some() {
-                kept.components.push(digest);
-            }
-        }
-        Ok(kept)
-    }
-}
-
 rialto_store_suite::suite!(Folder);
-rialto_store_suite::releases_suite!(Folder);
+rialto_store_suite::host_suite!(Folder);
 
 /// The same while the journal is flushed all the time, beside readers and writers.
 mod flushing {

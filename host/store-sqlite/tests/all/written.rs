@@ -13,6 +13,7 @@ use rand::RngExt as _;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{AuditEntry, Group, Receipt, Recovered, Store, StoreError};
 use rialto_engine::{Timestamp, TurnId};
+use rialto_store_sqlite::{AuditStore as _, HistoryStore as _};
 use rialto_store_sqlite::{FlushPolicy, SqliteStore};
 use rialto_store_suite::model::{Kept, Model};
 use rialto_store_suite::samples::{collection, delivery, group, outbound, put, reminder, remove};

@@ -8,6 +8,8 @@ wit_bindgen::generate!({
         "../../../wit/common",
         "../../../wit/host",
         "../../../wit/rules",
+        "../../../wit/rules-0.2.0",
+        "../../../wit/counting",
         "../../../wit/accounts-and-balances",
         "../../../wit/participant-lifecycle-management",
         "../../../wit/quoting",
@@ -21,6 +23,7 @@ wit_bindgen::generate!({
     with: {
         "rialto:common/types@0.1.0": rialto_sdk::bindings::rialto::common::types,
         "rialto:rules/types@0.1.0": rialto_sdk::bindings::rialto::rules::types,
+        "rialto:rules/types@0.2.0": rialto_sdk::counting_bindings::rialto::rules0_2_0::types,
         "rialto:host/http@0.1.0": rialto_sdk::bindings::rialto::host::http,
         "rialto:host/storage@0.1.0": rialto_sdk::bindings::rialto::host::storage,
         "rialto:host/auditing@0.1.0": rialto_sdk::bindings::rialto::host::auditing,
@@ -34,3 +37,6 @@ wit_bindgen::generate!({
     pub_export_macro: true,
     default_bindings_module: "crate::bindings",
 });
+
+pub use rialto::rules0_1_0::quote_request_check;
+pub use rialto::rules0_2_0::{transfer_prepare_check, transfer_prepare_counters};

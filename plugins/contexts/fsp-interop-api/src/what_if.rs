@@ -1,18 +1,23 @@
 //! `/what-if/quotes` and `/what-if/transfers`: what the rules would say about a message that a participant has not sent.
 //!
-//! The message is read and its sender judged as that of the message itself. Then the rules are asked, without receipts
-//! (`judging.ask-what-if`). Nothing is published, and nothing is kept: not even that a signed draft was taken, because
-//! it has no effect. What may not be told is not even asked; the host leaves it out.
+//! The message is read and its sender judged as that of the message itself. Then the rules are asked that would judge the
+//! message (`judging.ask-what-if`): those of its agreed quote, with what Transfers has counted. Nothing is published, and
+//! nothing is kept: not even that a signed draft was taken, because it has no effect. What may not be told is not even
+//! asked; the host leaves it out. The answer has receipts that are marked as those of a what-if, without settings; nobody
+//! else has them.
 
 use crate::bindings::exports::rialto::host::http_handler::{Request, Response};
+use crate::bindings::rialto::counting::get_counts::get_counts;
 use crate::bindings::rialto::host::judging::{self, WhatIfVerdict};
-use crate::bindings::rialto::quoting::get_agreement::get_agreement;
-use crate::bindings::rialto::rules::{quote_request_check, transfer_prepare_check};
+use crate::bindings::rialto::quoting::get_agreement::{Agreed, get_agreement_with_rules};
+use crate::bindings::{quote_request_check, transfer_prepare_check, transfer_prepare_counters};
 use crate::fido::json_type;
 use crate::inbound::{Draft, Measure, draft, not_a_participant};
 use crate::refusal;
+use rialto_sdk::agreements::is_agreed;
 use rialto_sdk::bindings::rialto::common::types::ErrorInformation;
-use rialto_sdk::bindings::rialto::rules::types::Agreement;
+use rialto_sdk::bindings::rialto::rules::types::{Agreement, Transfer};
+use rialto_sdk::counters::Counted;
 use rialto_sdk::errors::error;
 use rialto_sdk::headers::first;
 use serde_json::{Value, json};
@@ -36,8 +41,14 @@ pub trait Rules {
     fn transfer(&self, input: &transfer_prepare_check::Input);
     /// What they have said.
     fn verdicts(&self) -> Vec<WhatIfVerdict>;
-    /// The agreed quote with this condition.
-    fn agreement(&self, condition: &str) -> Option<Agreement>;
+    /// The marked receipts of that, a JSON object.
+    fn receipts(&self) -> String;
+    /// The agreed quote with this condition, and its rules.
+    fn agreement(&self, condition: &str) -> Option<Agreed>;
+    /// Has the transfer that is asked next judged by the rules of a release at an instant.
+    fn as_agreed(&self, release: u64, at: u64);
+    /// The values of the counters that the rules need who judge the next transfer.
+    fn counts(&self, transfer: &Transfer, agreement: Option<&Agreement>) -> Vec<Counted>;
 }
 
 /// The rules of the release, asked through the host.
@@ -62,8 +73,24 @@ impl Rules for HostRules {
         judging::what_if_verdicts()
     }
 
-    fn agreement(&self, condition: &str) -> Option<Agreement> {
-        get_agreement(condition)
+    fn receipts(&self) -> String {
+        judging::what_if_receipts()
+    }
+
+    fn agreement(&self, condition: &str) -> Option<Agreed> {
+        get_agreement_with_rules(condition)
+    }
+
+    fn as_agreed(&self, release: u64, at: u64) {
+        judging::judge_as_agreed(release, at);
+    }
+
+    fn counts(&self, transfer: &Transfer, agreement: Option<&Agreement>) -> Vec<Counted> {
+        let needed = transfer_prepare_counters::counters();
+        if needed.is_empty() {
+            return Vec::new();
+        }
+        get_counts(&needed, transfer, agreement)
     }
 }
 
@@ -98,19 +125,26 @@ pub fn answer(
         Draft::Transfer(transfer) => {
             let agreement = rules.agreement(&transfer.condition);
             // What others have agreed on is not told, not even whether it is there.
-            let own = agreement.filter(|agreed| agreed.request.payer_fsp == source);
+            let own = agreement.filter(|agreed| agreed.agreement.request.payer_fsp == source);
+            let by = own.as_ref().filter(|agreed| agreed.release > 0);
+            if let Some(agreed) = by.filter(|one| is_agreed(&one.agreement, &transfer, now)) {
+                rules.as_agreed(agreed.release, agreed.agreed_at);
+            }
+            let agreement = own.map(|agreed| agreed.agreement);
+            let counts = rules.counts(&transfer, agreement.as_ref());
             rules.transfer(&transfer_prepare_check::Input {
                 now,
                 transfer,
-                agreement: own,
+                agreement,
+                counts,
             });
             "transfer-prepare-check"
         }
     };
-    Ok(told(step, rules.verdicts()))
+    Ok(told(step, rules.verdicts(), &rules.receipts()))
 }
 
-fn told(step: &str, verdicts: Vec<WhatIfVerdict>) -> Response {
+fn told(step: &str, verdicts: Vec<WhatIfVerdict>, receipts: &str) -> Response {
     let mut allows = true;
     let mut shown = Vec::new();
     for verdict in verdicts {
@@ -120,7 +154,11 @@ fn told(step: &str, verdicts: Vec<WhatIfVerdict>) -> Response {
         allows &= violations.is_empty();
         shown.push(of_verdict(&verdict));
     }
-    let body = json!({ "whatIf": true, "step": step, "allows": allows, "verdicts": shown });
+    // The host gives a JSON object.
+    let receipts: Value = serde_json::from_str(receipts).unwrap_or_default();
+    let body = json!({
+        "whatIf": true, "step": step, "allows": allows, "verdicts": shown, "receipts": receipts,
+    });
     Response {
         status: 200,
         headers: vec![json_type(), no_store()],

@@ -2,6 +2,7 @@
 
 use crate::agreement_use::AgreementUse;
 use crate::audited;
+use crate::bindings::exports::rialto::counting::get_counts;
 use crate::bindings::exports::rialto::fsp_interop_api::*;
 use crate::bindings::exports::rialto::host::{
     configuration_schema, http_handler, retention_handler, settings_handler,
@@ -31,7 +32,7 @@ use crate::bindings::rialto::scheduling::delete_schedule_reminder::{
 use crate::bindings::rialto::scheduling::get_earlier_work::{EarlierWork, get_earlier_work};
 use crate::bindings::rialto::transfers as events;
 use crate::bindings::{transfer_fulfil_check, transfer_prepare_check, transfer_prepare_counters};
-use crate::counters::{COUNTERS, Document};
+use crate::counters::{self, COUNTERS, Document};
 use crate::query::Question;
 use crate::settings::Settings;
 use crate::surroundings::{Publication, Surroundings};
@@ -41,8 +42,8 @@ use crate::{api, fulfil, index, prepare, query, reject, reports, retention, time
 use rialto_sdk::auditing::Audited;
 use rialto_sdk::bindings::rialto::common::types::CallbackReport;
 use rialto_sdk::bindings::rialto::host::clock;
-use rialto_sdk::bindings::rialto::rules::types::Verdict;
-use rialto_sdk::counters::Counter;
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
+use rialto_sdk::counters::{Counted, Counter};
 use rialto_sdk::documents::{Collection, HostStore};
 use rialto_sdk::logging::{self, Level, subject};
 use rialto_sdk::operators::parameter;
@@ -105,6 +106,10 @@ impl Surroundings for Host {
 
     fn counter(&mut self, id: &str) -> Option<Document> {
         COUNTERS.get_for_update(id)
+    }
+
+    fn read_counter(&mut self, id: &str) -> Option<Document> {
+        COUNTERS.get(id)
     }
 
     fn put_counter(&mut self, id: &str, document: &Document) {
@@ -266,6 +271,17 @@ impl retention_handler::Guest for Transfers {
 impl get_fulfilment_hash::Guest for Transfers {
     fn get_fulfilment_hash(transfer_id: String, payee_fsp: String) -> Option<String> {
         fulfil::taken(&mut Host, &transfer_id, &payee_fsp)
+    }
+}
+
+impl get_counts::Guest for Transfers {
+    fn get_counts(
+        counters: Vec<Counter>,
+        transfer: rules::Transfer,
+        agreement: Option<rules::Agreement>,
+    ) -> Vec<Counted> {
+        let about = (&transfer, agreement.as_ref());
+        counters::look(&mut Host, counters, about, clock::now())
     }
 }
 

@@ -3,6 +3,7 @@
 //! | When | What happens |
 //! |---|---|
 //! | a transfer is judged | each counter's document is held, and its sum goes into the rules' input |
+//! | a draft is judged | the sums go into the rules' input; nothing is held |
 //! | its funds are reserved | it is added to the documents, and remembers where |
 //! | it ends without money moved | it is taken out again, unless its slot is gone |
 //! | a counter's last slot has left its window | retention may remove the document |
@@ -97,12 +98,7 @@ impl Counters {
         for counter in counters {
             let sum = id(world, &counter, transfer, agreement).map(|id| {
                 let document = world.counter(&id);
-                let fresh = || Document::new(&counter, &transfer.amount);
-                let document = document.unwrap_or_else(fresh);
-                // A clock that went back does not bring back slots that have left.
-                let now = now.max(document.slots.last().map_or(0, |slot| slot.begins));
-                let span = Span::of(counter.window, now);
-                let sum = document.sum(span.from, &transfer.amount);
+                let (document, span, sum) = counted(document, &counter, transfer, now);
                 held.push(Held { id, span, document });
                 sum
             });
@@ -127,6 +123,40 @@ impl Counters {
             });
         }
     }
+}
+
+/// The values of counters for a transfer that is not there. No document is held.
+pub fn look(
+    world: &mut impl Surroundings,
+    counters: Vec<Counter>,
+    (transfer, agreement): (&Judged, Option<&Agreement>),
+    now: u64,
+) -> Vec<Counted> {
+    let count = |counter: Counter| {
+        let id = id(world, &counter, transfer, agreement);
+        let sum = id.map(|id| {
+            let document = world.read_counter(&id);
+            counted(document, &counter, transfer, now).2
+        });
+        Counted { counter, sum }
+    };
+    counters.into_iter().map(count).collect()
+}
+
+/// The document of a counter, a new one if it has none; the slots of its window now, and their sum.
+fn counted(
+    document: Option<Document>,
+    counter: &Counter,
+    transfer: &Judged,
+    now: u64,
+) -> (Document, Span, Sum) {
+    let fresh = || Document::new(counter, &transfer.amount);
+    let document = document.unwrap_or_else(fresh);
+    // A clock that went back does not bring back slots that have left.
+    let now = now.max(document.slots.last().map_or(0, |slot| slot.begins));
+    let span = Span::of(counter.window, now);
+    let sum = document.sum(span.from, &transfer.amount);
+    (document, span, sum)
 }
 
 /// Takes a transfer that moves no money out of its counters.

@@ -62,6 +62,7 @@ pub mod bindings {
             "../../../wit/host",
             "../../../wit/rules",
             "../../../wit/rules-0.2.0",
+            "../../../wit/counting",
             "../../../wit/accounts-and-balances",
             "../../../wit/participant-lifecycle-management",
             "../../../wit/scheduling",

@@ -24,8 +24,9 @@ use crate::counters::Counters;
 use crate::query::status;
 use crate::surroundings::{Publication, Surroundings, keep};
 use crate::transfer::{AgreedRules, RejectionKind, State, Transfer};
+use rialto_sdk::agreements::is_agreed;
 use rialto_sdk::bindings::rialto::common::types::{ErrorInformation, Money};
-use rialto_sdk::bindings::rialto::rules::types::{self as rules, Agreement, Verdict};
+use rialto_sdk::bindings::rialto::rules::types::{self as rules, Verdict};
 use rialto_sdk::errors::error;
 use rialto_sdk::logging::Level;
 use rialto_sdk::money::minor_units;
@@ -327,12 +328,8 @@ fn check_accounts<'a>(
 
 /// The rules of an agreement, if they are to judge this transfer: it is the one that was agreed on, in time. Otherwise
 /// an FSP could choose old rules by an old condition.
-fn rules_of(agreed: &Agreed, event: &allocated::Event, now: u64) -> Option<AgreedRules> {
-    let Agreement { request, response } = &agreed.agreement;
-    let is_agreed = (&request.payer_fsp, &request.payee_fsp)
-        == (&event.payer_fsp, &event.payee_fsp)
-        && response.transfer_amount == event.amount
-        && now < response.expiration;
+fn rules_of(agreed: &Agreed, transfer: &rules::Transfer, now: u64) -> Option<AgreedRules> {
+    let is_agreed = is_agreed(&agreed.agreement, transfer, now);
     (is_agreed && agreed.release > 0).then_some(AgreedRules {
         release: agreed.release,
         at: agreed.agreed_at,
@@ -349,10 +346,6 @@ fn check_rules(
         return Err(Refusal::Rule(error("3100", "the amount is 0")));
     }
     let agreed = world.agreement(&event.condition);
-    let rules = agreed
-        .as_ref()
-        .and_then(|agreed| rules_of(agreed, event, now));
-    let agreement = agreed.map(|agreed| agreed.agreement);
     let transfer = rules::Transfer {
         transfer_id: event.transfer_id.clone(),
         payer_fsp: event.payer_fsp.clone(),
@@ -361,6 +354,10 @@ fn check_rules(
         condition: event.condition.clone(),
         expiration: event.expiration,
     };
+    let rules = agreed
+        .as_ref()
+        .and_then(|agreed| rules_of(agreed, &transfer, now));
+    let agreement = agreed.map(|agreed| agreed.agreement);
     world.judge_as_agreed(rules);
     let needed = world.counters();
     let about = (&transfer, agreement.as_ref());

@@ -79,6 +79,8 @@ pub trait Surroundings {
     fn counters(&mut self) -> Vec<Counter>;
     /// The document of a counter, held for this turn.
     fn counter(&mut self, id: &str) -> Option<Document>;
+    /// The document of a counter as it is, not held.
+    fn read_counter(&mut self, id: &str) -> Option<Document>;
     /// Write the document of a counter.
     fn put_counter(&mut self, id: &str, document: &Document);
     /// Asks the rules about a transfer to prepare.

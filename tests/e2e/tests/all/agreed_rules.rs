@@ -135,3 +135,80 @@ async fn rule_that_is_always_the_newest_judges_what_was_agreed_before() {
         (&json!(2), &json!("always-newest"))
     );
 }
+
+/// What was in force, and what stood, at an instant in milliseconds since 1970.
+fn as_of(world: &World, id: &str, at: u64) -> Value {
+    let instant = jiff::Timestamp::from_millisecond(i64::try_from(at).unwrap()).unwrap();
+    let instant = instant.to_string();
+    let command = ["verdict", id, "--as-of", &instant, "--json"];
+    let said = world.host.cli(&command).unwrap().success().unwrap();
+    serde_json::from_str(&said).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn verdict_says_what_was_in_force_and_what_stood() {
+    let world = World::of(TestScheme::demo().unwrap(), &WorldOptions::default())
+        .await
+        .unwrap();
+    let (id, committed) = transfer(&world, &quote(&world).await).await;
+    assert!(committed);
+    let stricter = world.scheme.twin().unwrap();
+    apply(&world, &stricter, "20");
+    let said = world.host.cli(&["receipts", &id, "--json"]).unwrap();
+    let said = said.success().unwrap();
+    let receipts = said
+        .lines()
+        .map(|line| -> Value { serde_json::from_str(line).unwrap() });
+    let judged = receipts
+        .filter(|one| one["receipt"]["rule"] == "amount-limits")
+        .map(|one| one["at"].as_u64().unwrap());
+    let judged = judged.min().unwrap();
+    let said = world.host.cli(&["release", "list", "--json"]).unwrap();
+    let releases: Vec<Value> = serde_json::from_str(&said.success().unwrap()).unwrap();
+    let second = releases.iter().find(|one| one["number"] == 2).unwrap();
+    let applied = second["activations"][0]["at"].as_u64().unwrap();
+
+    let of_prepare = |found: &Value| {
+        let steps = found["steps"].as_array().unwrap();
+        let mut steps = steps.iter();
+        let found = steps.find(|one| one["step"] == "transfer-prepare-check");
+        found.unwrap().clone()
+    };
+    let maximum = |step: &Value| {
+        let mut rules = step["inForce"].as_array().unwrap().iter();
+        let limits = rules.find(|one| one["rule"] == "amount-limits").unwrap();
+        limits["settings"]["limits"][0]["maximum"].clone()
+    };
+    // Before it was judged, the first release was in force, and nothing stood.
+    let found = as_of(&world, &id, judged - 1);
+    let step = of_prepare(&found);
+    assert_eq!(
+        (&found["release"], &maximum(&step), &step["stood"]),
+        (&json!(1), &json!("10000"), &Value::Null),
+        "{found:#}"
+    );
+    let found = as_of(&world, &id, judged);
+    let stood = &of_prepare(&found)["stood"];
+    assert_eq!(
+        (&stood["at"], &stood["allows"]),
+        (&json!(judged), &json!(true)),
+        "{found:#}"
+    );
+    // With the second release its rules are in force, and what the first one has decided stands.
+    let found = as_of(&world, &id, applied);
+    let step = of_prepare(&found);
+    assert_eq!(
+        (&found["release"], &maximum(&step), &step["stood"]["allows"]),
+        (&json!(2), &json!("20"), &json!(true)),
+        "{found:#}"
+    );
+    assert_eq!(step["stood"]["verdicts"][0]["release"], 1, "{found:#}");
+    let said = world.host.cli(&["verdict", &id]).unwrap();
+    let said = said.success().unwrap();
+    assert!(
+        said.contains("release 2 was current") && said.contains("(of release 1): allow"),
+        "{said}"
+    );
+    let said = world.host.cli(&["verdict", "unknown"]).unwrap();
+    assert_eq!(said.code, 1, "{said}");
+}

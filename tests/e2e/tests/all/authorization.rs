@@ -249,6 +249,10 @@ fn filled(path: &str) -> String {
         filled = filled.replace(name, value);
     }
     assert!(!filled.contains('{'), "{filled}");
+    if filled == "/live" {
+        // A stream would not end.
+        filled += "?documents=malformed";
+    }
     filled
 }
 

@@ -17,7 +17,7 @@ const BEHIND_QUOTES: &str = "[[steps.transfer-prepare-check]]\nrule = \"transfer
 const BEHIND_TRANSFERS: &str = "# Participants that exist from the beginning.";
 
 /// The demonstration with a canary in the place of its limits, for quotes and for transfers.
-fn scheme(canary: &str, more: &str) -> TestScheme {
+pub fn scheme(canary: &str, more: &str) -> TestScheme {
     let scheme = TestScheme::demo().unwrap();
     if canary == "limits-next" {
         let rule = "[rules.limits-next]\ncomponent = \"components/amount-limits.wasm\"\n\

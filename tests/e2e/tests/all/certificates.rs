@@ -48,7 +48,7 @@ fn openssl(folder: &Path, arguments: &[&str]) {
 }
 
 /// A request of this subject by openssl, with more that is asked for, and the private key.
-fn requested(folder: &Path, subject: &str, more: &[&str]) -> (String, String) {
+pub fn requested(folder: &Path, subject: &str, more: &[&str]) -> (String, String) {
     let mut arguments = vec![
         "req",
         "-new",
@@ -71,7 +71,7 @@ fn requested(folder: &Path, subject: &str, more: &[&str]) -> (String, String) {
 }
 
 /// The SHA-256 of the request's public key, as openssl and sha256sum see it.
-fn fingerprint(folder: &Path) -> String {
+pub fn fingerprint(folder: &Path) -> String {
     let pipe =
         "openssl req -in own.csr -noout -pubkey | openssl pkey -pubin -outform DER | sha256sum";
     let output = Command::new("sh")

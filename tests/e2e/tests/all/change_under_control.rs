@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rialto_engine::Lsn;
 use rialto_engine::store::{Group, Receipt, Store as _};
 use rialto_simulator::fsp::Step;
+use rialto_store_sqlite::HistoryStore as _;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
 use rialto_tests::{CliOutput, TestScheme, binaries, kept};

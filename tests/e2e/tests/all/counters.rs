@@ -104,6 +104,43 @@ async fn transfer_without_success_gives_its_room_back() {
     refused(&world.pay("20", "USD").await, Step::Transfer, "4200").unwrap();
 }
 
+/// What a release of a folder would change.
+fn plan(world: &World, candidate: &TestScheme) -> Value {
+    let folder = candidate.path().to_str().unwrap();
+    let command = ["release", "plan", folder, "--json"];
+    let said = world.host.cli(&command).unwrap().success().unwrap();
+    serde_json::from_str(&said).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plan_says_which_counters_start_at_zero() {
+    let world = World::of(scheme(2, "100"), &WorldOptions::default())
+        .await
+        .unwrap();
+    // Another limit of the same counters goes on counting.
+    let lower = world.scheme.twin().unwrap();
+    lower.edit("transfers = 2", "transfers = 1").unwrap();
+    let found = plan(&world, &lower);
+    assert_eq!(found["freshCounters"], Value::Null, "{found:#}");
+
+    // Another window is another counter.
+    let longer = world.scheme.twin().unwrap();
+    longer.edit(ROLLING, "rollingSeconds = 7200").unwrap();
+    let wanted = "rule velocity-limits at transfer-prepare-check: the counter by payer in rolling 7200 starts at zero";
+    let found = plan(&world, &longer);
+    assert_eq!(found["freshCounters"], json!([wanted]), "{found:#}");
+    let folder = longer.path().to_str().unwrap();
+    let said = world.host.cli(&["release", "plan", folder]).unwrap();
+    let said = said.success().unwrap();
+    assert!(
+        said.contains("counters that know nothing of before:") && said.contains(wanted),
+        "{said}"
+    );
+    let said = world.host.cli(&["release", "apply", folder, "--json"]);
+    let applied: Value = serde_json::from_str(&said.unwrap().success().unwrap()).unwrap();
+    assert_eq!(applied["freshCounters"], json!([wanted]), "{applied:#}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn backtest_says_which_counters_it_cannot_follow() {
     let world = World::of(scheme(2, "100"), &WorldOptions::default())

@@ -23,10 +23,18 @@ const CONTEXTS: [&str; 9] = [
     "scheduling",
 ];
 
+/// The demonstration of a scheme, with a store that has compiled components already.
+fn on<'a>(scheme: &TestScheme, command: &'a mut Command) -> &'a mut Command {
+    command
+        .arg(scheme.path())
+        .arg("--state")
+        .arg(scheme.state())
+}
+
 fn demo(options: &[&str]) -> CliOutput {
     let scheme = TestScheme::demo().unwrap();
     let output = CliOutput::of(rialto_demo().unwrap(), |command| {
-        command.arg(scheme.path()).args(options);
+        on(&scheme, command).args(options);
     });
     let output = output.unwrap();
     assert_eq!(output.code, 0, "{output}");
@@ -191,8 +199,7 @@ fn the_diagram_of_the_readme_is_of_a_new_run() {
 fn the_diagram_of_a_refused_payment_ends_with_the_refusal() {
     let scheme = TestScheme::demo().unwrap();
     let output = CliOutput::of(rialto_demo().unwrap(), |command| {
-        command.arg(scheme.path());
-        command.args(["--mermaid", "--amount", "10001"]);
+        on(&scheme, command).args(["--mermaid", "--amount", "10001"]);
     });
     let output = output.unwrap();
     assert_ne!(output.code, 0, "{output}");
@@ -253,8 +260,8 @@ impl Drop for Running {
 /// A demonstration that is kept, and the lines that it prints until one that is the last.
 fn kept(options: &[&str], last: impl Fn(&str) -> bool) -> (Running, TestScheme, Vec<String>) {
     let scheme = TestScheme::demo().unwrap();
-    let child = Command::new(rialto_demo().unwrap())
-        .arg(scheme.path())
+    let mut command = Command::new(rialto_demo().unwrap());
+    let child = on(&scheme, &mut command)
         .arg("--keep")
         .args(options)
         .env("NO_COLOR", "1")
@@ -343,8 +350,8 @@ fn kept_demonstration_as_json_ends_with_the_outcome() {
 #[test]
 fn a_reader_that_has_seen_enough_ends_the_demonstration_quietly() {
     let scheme = TestScheme::demo().unwrap();
-    let mut child = Command::new(rialto_demo().unwrap())
-        .arg(scheme.path())
+    let mut command = Command::new(rialto_demo().unwrap());
+    let mut child = on(&scheme, &mut command)
         .arg("--json")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -127,9 +127,20 @@ async fn one_person_suspends_a_rule_and_another_confirms_it() {
     }
 }
 
-#[tokio::test]
+/// The entries of the audit log that say of a suspension that it has lapsed.
+fn lapsed_of(world: &World, suspension: &str) -> Vec<Value> {
+    let said = by(world, "hal", &["audit", "--about", suspension, "--json"]);
+    let said = said.success().unwrap();
+    let entries = said
+        .lines()
+        .map(|line| -> Value { serde_json::from_str(line).unwrap() });
+    let lapses = entries.filter(|one| one["action"] == "suspension-lapse");
+    lapses.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn suspension_that_nobody_confirms_is_over_by_itself() {
-    let world = world("[releases]\nsuspension = \"1 s\"\n\n").await;
+    let mut world = world("[releases]\nsuspension = \"1 s\"\n\n").await;
     suspend(&world, "grace").success().unwrap();
     until("the suspension is over", SOON, async || {
         let all = suspensions(&world);
@@ -163,9 +174,34 @@ async fn suspension_that_nobody_confirms_is_over_by_itself() {
     })
     .await
     .unwrap();
+    // The audit log has it once, by the host, also after another start.
+    let entries = lapsed_of(&world, "suspension 1");
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!(
+        (&entries[0]["person"], &entries[0]["outcome"]),
+        (&Value::from("host"), &Value::from("done")),
+        "{entries:?}"
+    );
+    let reason = entries[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("amount-limits"), "{reason}");
+    tokio::task::block_in_place(|| world.host.restart()).unwrap();
+    // The second suspension lapses after what the start has told of the first one.
+    suspend(&world, "hal").success().unwrap();
+    until("the second one is in the audit log", SOON, async || {
+        let said = by(&world, "hal", &["audit", "--about", "suspension 2"]);
+        let said = said.success()?;
+        Ok(if said.contains("suspension-lapse") {
+            Ok(())
+        } else {
+            Err(said)
+        })
+    })
+    .await
+    .unwrap();
+    assert_eq!(lapsed_of(&world, "suspension 1").len(), 1);
     // Otherwise grace alone could do without the rule, again and again.
     is_refused(&suspend(&world, "grace"), "who suspends nothing until");
-    suspend(&world, "hal").success().unwrap();
+    is_refused(&suspend(&world, "hal"), "who suspends nothing until");
 }
 
 /// An instant so many seconds from now, as scheme.toml has it.

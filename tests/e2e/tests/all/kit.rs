@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rialto_simulator::fsp::Step;
 use rialto_tests::handbook::root;
 use rialto_tests::scenes::refused;
-use rialto_tests::{CliOutput, TestScheme, World, binaries};
+use rialto_tests::{CliOutput, TestScheme, World, author, binaries};
 use serde_json::{Value, json};
 
 fn rialto(folder: &Path, arguments: &[&str]) -> CliOutput {
@@ -365,6 +365,70 @@ fn bindings_that_do_more_than_bind_the_rule_are_refused() {
 }
 
 #[test]
+fn rule_with_counters_is_built_and_tested_as_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let step = ["plugin", "new", "daily-limits", "--step"];
+    let new = |more: &[&str]| rialto(folder.path(), &[&step[..], more].concat());
+    // Only one step counts, and only in one language.
+    let said = new(&["quote-request-check", "--counted"]);
+    assert!(
+        said.code != 0 && said.stderr.contains("transfer-prepare-check"),
+        "{said}"
+    );
+    let said = new(&[
+        "transfer-prepare-check",
+        "--counted",
+        "--language",
+        "python",
+    ]);
+    assert!(said.code != 0 && said.stderr.contains("in Rust"), "{said}");
+    let said = new(&["transfer-prepare-check", "--counted"]);
+    let said = said.success().unwrap();
+    let own = folder.path().join("daily-limits");
+    for command in [
+        "  rialto plugin build\n",
+        "  rialto plugin test daily-limits.wasm\n",
+    ] {
+        assert!(said.contains(command), "{command}: {said}");
+    }
+    let tested = author::run("cargo", &own, &["test"]);
+    let tested = tested.unwrap().success().unwrap();
+    assert!(tested.contains("test result: ok."), "{tested}");
+    let program = binaries::rialto().unwrap();
+    let built = author::run(program, &own, &["plugin", "build"]);
+    built.unwrap().success().unwrap();
+    let test = ["plugin", "test", "daily-limits.wasm"];
+    let more = ["--boundaries", "--fuzz", "1"];
+    let said = rialto(&own, &[&test[..], &more].concat());
+    let said = said.success().unwrap();
+    assert!(said.contains("3 of 3 cases as expected"), "{said}");
+    let settings = json!({ "currency": "USD", "transfers": 3, "sum": 10000 });
+    let settings = write(folder.path(), "settings.json", &settings);
+    let check = [
+        "plugin",
+        "check",
+        "daily-limits.wasm",
+        "--settings",
+        &settings,
+    ];
+    let said = rialto(&own, &check).success().unwrap();
+    assert!(
+        said.contains("they need the counter payer-fsp in day 0"),
+        "{said}"
+    );
+    // A case that lacks the counter is no case of the rule.
+    let file = own.join("cases/refuses-too-many.json");
+    let mut case: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    case["input"]["counts"] = json!([]);
+    fs::write(&file, case.to_string()).unwrap();
+    let said = rialto(&own, &test);
+    assert!(
+        said.code == 1 && said.stdout.contains("needs the counter"),
+        "{said}"
+    );
+}
+
+#[test]
 fn contracts_are_written_for_any_language() {
     let folder = tempfile::tempdir().unwrap();
     rialto(folder.path(), &["wit", "contracts"])
@@ -381,11 +445,13 @@ fn contracts_are_written_for_any_language() {
 fn components_of_earlier_versions_are_taken_and_judge_the_same() {
     let versions = root().join("tests/e2e/old-worlds");
     let (mut taken, mut all) = (0, 0);
+    let mut of_versions = Vec::new();
     for version in fs::read_dir(versions).unwrap() {
         let version = version.unwrap().path();
         if !version.is_dir() {
             continue;
         }
+        of_versions.push(version.file_name().unwrap().to_owned());
         for entry in fs::read_dir(&version).unwrap() {
             let file = entry.unwrap().path();
             if file.extension().is_none_or(|end| end != "wasm") {
@@ -406,5 +472,7 @@ fn components_of_earlier_versions_are_taken_and_judge_the_same() {
         }
     }
     println!("{taken} of {all} components of earlier versions are taken");
-    assert!(all >= 8, "{all} components of earlier versions");
+    of_versions.sort();
+    assert_eq!(of_versions, ["0.1.0", "0.2.0"]);
+    assert!(all >= 9, "{all} components of earlier versions");
 }

@@ -11,7 +11,7 @@ use rialto_tests::office::{OFFICE, Office};
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::{PAYEE, PAYER};
-use rialto_tests::{CliOutput, World, binaries};
+use rialto_tests::{CliOutput, World, author, binaries};
 use serde_json::{Value, json};
 
 const NAME: &str = "paid-totals";
@@ -19,13 +19,7 @@ const NAME: &str = "paid-totals";
 const COUNTED_WITHIN: Duration = Duration::from_secs(20);
 
 fn run(program: impl AsRef<OsStr>, folder: &Path, arguments: &[&str]) -> CliOutput {
-    let output = CliOutput::of(program.as_ref(), |command| {
-        command
-            .current_dir(folder)
-            .env("CARGO_NET_OFFLINE", "true")
-            .args(arguments);
-    });
-    output.unwrap()
+    author::run(program, folder, arguments).unwrap()
 }
 
 fn rialto(folder: &Path, arguments: &[&str]) -> String {

@@ -13,7 +13,7 @@ use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, binaries, offers}
 use serde_json::{Value, json};
 
 /// Longer than a host takes.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 const LIMIT: &str = "maximum = \"10000\"";
 
 /// The officers, each with the private and the public key (RFC 8032, 7.1), in base64.
@@ -294,6 +294,48 @@ async fn release_becomes_current_when_enough_officers_have_signed_its_plan() {
     ] {
         assert!(audit.contains(action), "{action}: {audit}");
     }
+}
+
+/// An instant so many seconds from now, as commands take it.
+fn from_now(seconds: i64) -> String {
+    let now = jiff::Timestamp::now().as_second();
+    jiff::Timestamp::from_second(now + seconds)
+        .unwrap()
+        .to_string()
+}
+
+#[tokio::test]
+async fn dated_plan_that_officers_have_signed_is_in_force_from_its_instant() {
+    let scene = Scene::of("").await;
+    let lower = scene.with_limit("60");
+    let from = from_now(25);
+    let dates = ["--effective-from", &from];
+    let said = scene.plan(&lower, "p", &dates).success().unwrap();
+    assert!(said.contains("release 2 comes into force"), "{said}");
+    // The date belongs to what is signed.
+    let plan = fs::read_to_string(scene.path("p")).unwrap();
+    assert!(plan.contains(&from), "{plan}");
+    let other = plan.replace(&from, &from_now(3_600));
+    fs::write(scene.path("later"), other).unwrap();
+    for officer in ["ada", "ben"] {
+        scene.sign("p", officer, officer).success().unwrap();
+        scene.sign("later", officer, officer).success().unwrap();
+    }
+    is_refused(&scene.apply("later", &["ada", "ben"]), "at this host");
+    is_refused(&scene.apply("p", &["ada"]), "only ada did");
+    let said = scene.apply("p", &["ada", "ben"]).success().unwrap();
+    assert!(said.starts_with("release 2 comes into force at"), "{said}");
+    committed(&scene.world.pay("70", "USD").await).unwrap();
+    let plans = scene.json(&["plan", "list", "--json"]);
+    assert_eq!(plans[0]["state"], "SCHEDULED", "{plans:#}");
+    until("the lower limit is in force", SOON, async || {
+        let outcome = scene.world.pay("70", "USD").await;
+        Ok(refused(&outcome, Step::Quote, "4200").map_err(|error| error.to_string()))
+    })
+    .await
+    .unwrap();
+    let plans = scene.json(&["plan", "list", "--json"]);
+    assert_eq!(plans[0]["state"], "APPLIED", "{plans:#}");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use http::{Method, StatusCode};
 use rialto_engine::store::Store as _;
 use rialto_simulator::fsp::Step;
 use rialto_simulator::{Direction, Fsp, Recorded};
+use rialto_store_sqlite::ReleaseStore as _;
 use rialto_store_sqlite::SqliteStore;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;

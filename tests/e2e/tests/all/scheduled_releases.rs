@@ -2,16 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rialto_simulator::fsp::Step;
+use rialto_tests::metrics::Metrics;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
-use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, offers};
 use serde_json::Value;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 /// Longer than a host takes.
-const SOON: Duration = Duration::from_secs(90);
+pub const SOON: Duration = Duration::from_secs(90);
 const HIGHEST: &str = "maximum = \"10000\"";
 
 async fn world() -> World {
@@ -20,14 +24,14 @@ async fn world() -> World {
 }
 
 /// An instant so many seconds from now, as commands take it.
-fn from_now(seconds: i64) -> String {
+pub fn from_now(seconds: i64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seconds = i64::try_from(now.as_secs()).unwrap() + seconds;
     jiff::Timestamp::from_second(seconds).unwrap().to_string()
 }
 
 /// The scheme's folder, with another highest amount.
-fn with_maximum(world: &World, maximum: &str) -> TestScheme {
+pub fn with_maximum(world: &World, maximum: &str) -> TestScheme {
     let twin = world.scheme.twin().unwrap();
     let new = format!("maximum = \"{maximum}\"");
     let file = twin.path().join("scheme.toml");
@@ -44,7 +48,8 @@ fn release(world: &World, command: &[&str]) -> CliOutput {
     world.host.cli(&all).unwrap()
 }
 
-fn is_refused(said: &CliOutput, words: &str) {
+/// A command was refused, with these words.
+pub fn is_refused(said: &CliOutput, words: &str) {
     assert_ne!(said.code, 0, "{}", said.said());
     assert!(said.said().contains(words), "{words:?}: {}", said.said());
 }
@@ -67,7 +72,7 @@ fn marked(world: &World, mark: char) -> Vec<String> {
 }
 
 /// Pay until the quotes of an amount are refused, or are not.
-async fn await_limit(world: &World, amount: &str, is_refused: bool) {
+pub async fn await_limit(world: &World, amount: &str, is_refused: bool) {
     until("the other limit is in force", SOON, async || {
         let outcome = world.pay(amount, "USD").await;
         let found = if is_refused {
@@ -184,6 +189,19 @@ async fn scheduled_release_survives_a_restart_and_is_withdrawn() {
     schedule(&world, &twin, &dates).success().unwrap();
     tokio::task::block_in_place(|| world.host.restart()).unwrap();
     assert_eq!(marked(&world, '>'), ["2", "3"]);
+    until("the next one is ready", SOON, async || {
+        let metrics = Metrics::of(&world.host).await?;
+        Ok(match metrics.get("rialto_scheduled_release_ready")? {
+            1 => Ok(()),
+            other => Err(format!("ready: {other}")),
+        })
+    })
+    .await
+    .unwrap();
+    let metrics = Metrics::of(&world.host).await.unwrap();
+    let left = metrics.get("rialto_scheduled_release_seconds").unwrap();
+    assert!((1..=3_600).contains(&left), "{left}");
+    assert_eq!(metrics.get("rialto_scheduled_releases").unwrap(), 2);
 
     // Nothing else is changed meanwhile.
     let other = with_maximum(&world, "80");
@@ -201,6 +219,9 @@ async fn scheduled_release_survives_a_restart_and_is_withdrawn() {
         "{said}"
     );
     assert_eq!(marked(&world, '>'), Vec::<String>::new());
+    let metrics = Metrics::of(&world.host).await.unwrap();
+    assert_eq!(metrics.get("rialto_scheduled_releases").unwrap(), 0);
+    assert!(metrics.get("rialto_scheduled_release_seconds").is_err());
     is_refused(
         &release(&world, &["withdraw", "2"]),
         "release 2 is not scheduled",
@@ -279,4 +300,51 @@ async fn dates_of_a_release_that_cannot_be_are_refused() {
     }
     assert_eq!(marked(&world, '>'), Vec::<String>::new());
     committed(&world.pay("70", "USD").await).unwrap();
+}
+
+/// Takes a component out of the store of a host that does not run.
+async fn lose(world: &World, component: &Path) {
+    let bytes = std::fs::read(component).unwrap();
+    let options = SqliteConnectOptions::new().filename(world.scheme.state().join("rialto.db"));
+    let mut connection = options.connect().await.unwrap();
+    let deleting = sqlx::query("DELETE FROM components WHERE bytes = ?").bind(bytes);
+    let deleted = deleting.execute(&mut connection).await.unwrap();
+    assert_eq!(deleted.rows_affected(), 1);
+    connection.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_refused_while_a_scheduled_release_cannot_be_prepared() {
+    let mut world = world().await;
+    let twin = world.scheme.twin().unwrap();
+    let other = offers::another_build(&world.scheme, "amount-limits", "later").unwrap();
+    let component = twin.component("amount-limits");
+    std::fs::copy(other, &component).unwrap();
+    twin.lock().unwrap();
+    let from = from_now(20);
+    schedule(&world, &twin, &["--effective-from", &from])
+        .success()
+        .unwrap();
+    world.host.stop().unwrap();
+    lose(&world, &component).await;
+    tokio::task::block_in_place(|| world.host.restart()).unwrap();
+    // The release before it is in force until the instant, and operators can see what will come.
+    let metrics = Metrics::of(&world.host).await.unwrap();
+    assert_eq!(metrics.get("rialto_scheduled_release_ready").unwrap(), 0);
+    until("requests are refused", SOON, async || {
+        let outcome = world.pay("5", "USD").await;
+        Ok(refused(&outcome, Step::Lookup, "2003").map_err(|error| error.to_string()))
+    })
+    .await
+    .unwrap();
+    assert_eq!(marked(&world, '*'), ["1"]);
+    let log = world.host.log();
+    assert!(log.contains("a scheduled release is not ready"), "{log}");
+    release(&world, &["withdraw", "2"]).success().unwrap();
+    until("requests are taken again", SOON, async || {
+        let outcome = world.pay("5", "USD").await;
+        Ok(committed(&outcome).map_err(|error| error.to_string()))
+    })
+    .await
+    .unwrap();
 }

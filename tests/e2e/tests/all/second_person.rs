@@ -285,3 +285,47 @@ fn metrics_name_destinations_only_with_token_or_setting() {
         host.kill().unwrap();
     }
 }
+
+#[test]
+fn approver_names_the_instant_of_a_release_that_waited() {
+    let scheme = scheme(ALWAYS);
+    let host = RunningHost::start(&scheme).unwrap();
+    by(&host, "ben", &["release", "approve", "1"])
+        .success()
+        .unwrap();
+    let more = scheme.twin().unwrap();
+    more.edit_with(|text| text.replace("id = \"payerfsp\"", "id = \"thirdfsp\""))
+        .unwrap();
+    more.lock().unwrap();
+    assert_eq!(apply(&host, "anna", &more, "a third one").code, WAITS);
+    let approve = |operator: &str, from: &str| {
+        let command = ["release", "approve", "2", "--effective-from", from];
+        by(&host, operator, &command)
+    };
+    let now = jiff::Timestamp::now().as_second();
+    let from = jiff::Timestamp::from_second(now + 3_600).unwrap();
+    let from = from.to_string();
+    // A date is no way around the second person, and none that has passed is taken.
+    let own = approve("anna-checks", &from);
+    assert!(own.stderr.contains("release 2 was made by anna"), "{own}");
+    let past = approve("ben", "2020-01-01T00:00:00Z");
+    assert!(
+        past.code != 0 && past.stderr.contains("has passed"),
+        "{past}"
+    );
+    let said = approve("ben", &from).success().unwrap();
+    assert!(said.starts_with("release 2 comes into force at"), "{said}");
+    let listed = releases(&host);
+    let second = listed.iter().find(|one| one["number"] == 2).unwrap();
+    assert_eq!(
+        (&second["approver"], &second["waits"]),
+        (&Value::from("ben"), &Value::Bool(false)),
+        "{second:#}"
+    );
+    assert!(ready(&host).contains("release 1 is current"));
+    let again = approve("ben", &from);
+    assert!(again.code != 0, "{again}");
+    by(&host, "dora", &["release", "withdraw", "2"])
+        .success()
+        .unwrap();
+}

@@ -46,17 +46,21 @@ pub fn scheme() -> TestScheme {
     scheme
 }
 
-/// A host on it whose FSPs wait for it.
-pub async fn world(scheme: TestScheme) -> World {
-    let options = WorldOptions {
+/// FSPs that wait for the host.
+pub fn options() -> WorldOptions {
+    WorldOptions {
         callback_timeout: Duration::from_secs(10),
         expires_in: Duration::from_secs(10),
         // Longer than a restart: a payee tries until the host is back.
         callback_attempts: 8,
         parties_each: IN_FLIGHT,
         ..WorldOptions::default()
-    };
-    World::of(scheme, &options).await.unwrap()
+    }
+}
+
+/// A host on it whose FSPs wait for it.
+pub async fn world(scheme: TestScheme) -> World {
+    World::of(scheme, &options()).await.unwrap()
 }
 
 /// Where random moments come from.

@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use rialto_simulator::client::HttpClient;
@@ -155,6 +157,26 @@ impl Chromium {
     pub async fn resize(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height });
         self.command("/window/rect", size).await;
+    }
+
+    /// A picture of what the window shows, PNG.
+    pub async fn picture(&self) -> Vec<u8> {
+        let (status, value) = self.send(Method::GET, "/screenshot", &Value::Null).await;
+        assert_eq!(status, 200, "{value}");
+        let text = value.as_str().unwrap();
+        BASE64.decode(text.as_bytes()).unwrap()
+    }
+
+    /// Press keys in what has the focus.
+    pub async fn keys(&self, keys: &str) {
+        let actions: Vec<Value> = keys
+            .chars()
+            .flat_map(|key| {
+                ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key.to_string() }))
+            })
+            .collect();
+        let body = json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
+        self.command("/actions", body).await;
     }
 
     /// Click on the element of a selector.

@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
+use rialto_simulator::fsp::{Quote, TransferOrder};
 use rialto_tests::books::documents;
 use rialto_tests::messages::quote;
 use rialto_tests::scenes::committed;
-use rialto_tests::{CliOutput, TestScheme, World, WorldOptions};
+use rialto_tests::{CliOutput, TestScheme, World, WorldOptions, binaries};
 use serde_json::{Value, json};
 
 const STEP: &str = "transfer-prepare-check";
@@ -24,6 +28,28 @@ fn ask(world: &World, step: &str, input: &Value, more: &[&str]) -> CliOutput {
 fn answer(world: &World, input: &Value) -> Value {
     let said = ask(world, STEP, input, &["--json"]).success().unwrap();
     serde_json::from_str(&said).unwrap()
+}
+
+/// What is found in a file of receipts of what-ifs, without a host and without a key.
+fn verify(file: &Path, more: &[&str]) -> CliOutput {
+    CliOutput::of(binaries::rialto().unwrap(), |of| {
+        of.args(["receipts", "verify"]).arg(file).args(more);
+    })
+    .unwrap()
+}
+
+fn verified(file: &Path) -> Vec<Value> {
+    let lines = verify(file, &["--json"]).success().unwrap();
+    let lines = lines.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The text of a disclosure.
+fn decoded(disclosure: &Value) -> String {
+    let bytes = URL_SAFE_NO_PAD.decode(disclosure.as_str().unwrap());
+    String::from_utf8(bytes.unwrap()).unwrap()
 }
 
 fn receipts(world: &World, id: &str) -> Vec<Value> {
@@ -99,6 +125,35 @@ async fn rules_judge_a_draft_and_nothing_happens() {
         "{told}"
     );
     assert!(told.contains("confidential, and not asked: 1"), "{told}");
+
+    // The receipts are whole, say what they are, and their rules say the same again.
+    let file = world.scheme.path().join("what-if.json");
+    let out = ["--out", file.to_str().unwrap()];
+    ask(&world, STEP, &input, &out).success().unwrap();
+    let rule = world.scheme.component("transfer-matches-quote");
+    let component = ["--component", rule.to_str().unwrap()];
+    let said = verify(&file, &component).success().unwrap();
+    let wanted = "WHAT-IF: IT IS ABOUT A DRAFT AND DECIDED NOTHING";
+    assert!(
+        said.contains(wanted) && said.contains("asked again: the same verdict"),
+        "{said}"
+    );
+    let found = &verified(&file)[0]["fields"];
+    assert_eq!(
+        (&found["whatIf"], &found["decided"], &found["release"]),
+        (&json!(true), &json!(false), &json!(1)),
+        "{found:#}"
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut changed: Value = serde_json::from_str(&text).unwrap();
+    let marked = changed["whatIfs"][0]["disclosures"].as_array_mut().unwrap();
+    marked.retain(|one| !decoded(one).contains("whatIf"));
+    std::fs::write(&file, changed.to_string()).unwrap();
+    let said = verify(&file, &[]);
+    assert!(
+        said.code == 1 && said.stdout.contains("is not marked as one"),
+        "{said}"
+    );
 
     // Nothing of that is kept.
     assert_eq!(receipts(&world, &paid.transfer_id).len(), filed.len());
@@ -191,6 +246,105 @@ async fn fsp_asks_about_a_draft_and_is_told_limits_but_nothing_confidential() {
     assert_eq!(after, before);
     let quotes: BTreeMap<String, Value> = documents(&world.host, "quoting", "quotes").unwrap();
     assert!(quotes.is_empty(), "{quotes:?}");
+}
+
+/// What the payer FSP is told about a draft transfer.
+async fn drafted_transfer(world: &World, order: &TransferOrder) -> Value {
+    let asked = world.payer().raw(Method::POST, "/what-if/transfers");
+    let asked = asked.header("content-type", "application/json");
+    let answer = asked.body(order.body()).send().await.unwrap();
+    let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    assert_eq!(answer.status.as_u16(), 200, "{told:#}");
+    told
+}
+
+/// What the receipts of an answer say of a rule.
+fn fields(world: &World, told: &Value, rule: &str) -> Value {
+    let file = world.scheme.path().join("told.json");
+    std::fs::write(&file, told["receipts"].to_string()).unwrap();
+    let all = verified(&file).into_iter();
+    let mut fields = all.map(|one| one["fields"].clone());
+    fields.find(|one| one["rule"] == rule).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn draft_is_judged_as_its_transfer_would_be() {
+    let scheme = TestScheme::demo().unwrap();
+    let on = "whatIf = { participants = true, perMinute = 60 }";
+    scheme.set("fsp-interop-api", on).unwrap();
+    scheme.add_rule("velocity-limits").unwrap();
+    let limit = r#"{ per = ["payer"], window = { rollingSeconds = 3600 }, currency = "USD", transfers = 2, amount = "1000" }"#;
+    let settings = format!("settings = {{ limits = [{limit}] }}");
+    scheme.add_step(STEP, "velocity-limits", &settings).unwrap();
+    scheme.lock().unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let quoted = quoted(&world).await;
+    let order = world.payer().transfer_order(&quoted);
+    committed(&world.pay("1", "USD").await).unwrap();
+    let counters =
+        || -> BTreeMap<String, Value> { documents(&world.host, "transfers", "counters").unwrap() };
+    let before = counters();
+
+    // One of two transfers was counted, and no draft is.
+    for _ in 0..3 {
+        let told = drafted_transfer(&world, &order).await;
+        assert_eq!(told["allows"], true, "{told:#}");
+        let found = fields(&world, &told, "velocity-limits");
+        assert_eq!(found["whatIf"], true, "{found:#}");
+        for untold in ["input.counts", "inputDigest", "fuel", "fuelLimit"] {
+            assert_eq!(found[untold], Value::Null, "{untold}: {found:#}");
+        }
+        assert_eq!(
+            (
+                &found["input.transfer"]["payer-fsp"],
+                &told["receipts"]["settings"]
+            ),
+            (&json!("payerfsp"), &json!({})),
+            "{told:#}"
+        );
+    }
+    assert_eq!(counters(), before);
+
+    // A stricter release refuses what is agreed from now on, and not what was agreed before.
+    let stricter = world.scheme.twin().unwrap();
+    stricter
+        .edit_with(|text| text.replace(r#"maximum = "10000" }"#, r#"maximum = "20" }"#))
+        .unwrap();
+    let folder = stricter.path().to_str().unwrap();
+    let applied = world.host.cli(&["release", "apply", folder]).unwrap();
+    applied.success().unwrap();
+    let told = drafted_transfer(&world, &order).await;
+    assert_eq!(told["allows"], true, "{told:#}");
+    let found = fields(&world, &told, "amount-limits");
+    assert_eq!(
+        (&found["release"], &found["agreed"]["judged"]),
+        (&json!(1), &json!("agreed")),
+        "{found:#}"
+    );
+    let mut other = order.clone();
+    other.amount = "51".to_owned();
+    let told = drafted_transfer(&world, &other).await;
+    assert_eq!(told["allows"], false, "{told:#}");
+
+    // The transfer is committed as its draft has said. Then the limit is reached, and a draft says it.
+    let (result, _) = world.payer().transfer(&order).await.unwrap();
+    assert_eq!(result.state, "COMMITTED");
+    let told = drafted_transfer(&world, &order).await;
+    let last = told["verdicts"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&told["allows"], &last["rule"]),
+        (&json!(false), &json!("velocity-limits")),
+        "{told:#}"
+    );
+    assert_eq!(last["violations"][0]["errorCode"], "4200", "{told:#}");
+}
+
+/// A quote of 50 USD that both FSPs have agreed on.
+async fn quoted(world: &World) -> Quote {
+    let (payer, request) = (world.payer(), world.request("50", "USD"));
+    let (found, _) = payer.lookup(&request.to).await.unwrap();
+    let order = payer.quote_order(&request, &found).unwrap();
+    payer.quote(&order).await.unwrap().0
 }
 
 #[tokio::test]

@@ -95,6 +95,7 @@ impl Sim<'_> {
                 judged_by: None,
                 is_audited: true,
                 credential: None,
+                may_keep: false,
             }),
             trace,
             Box::new(move |outcome| {

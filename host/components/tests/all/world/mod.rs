@@ -370,6 +370,7 @@ impl World {
             spans: None,
             personal_data: None,
             receipt_log: None,
+            publications: None,
         };
         let (engine, _) = Engine::open(environment, runtime.clone(), limits).unwrap();
         let threads = Threads::start(&engine, 4).unwrap();
@@ -418,6 +419,7 @@ impl World {
             request: Arc::new(request),
             judged_by,
             is_audited: true,
+            may_keep: true,
             credential: None,
         });
         let submitted = self.engine.submit(

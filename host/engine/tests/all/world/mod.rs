@@ -94,6 +94,7 @@ impl World {
             spans,
             personal_data: None,
             receipt_log: None,
+            publications: None,
         };
         let (engine, recovery) = Engine::open(environment, bank.clone(), limits).unwrap();
         engine.resume(recovery);
@@ -289,6 +290,7 @@ impl World {
             spans: None,
             personal_data: None,
             receipt_log: None,
+            publications: None,
         };
         let writer = Writer(collection.into(), id.into(), body.into());
         let (engine, _) = Engine::open(environment, Arc::new(writer), limits()).unwrap();

@@ -13,12 +13,12 @@ use rialto_manifest::scheme::FILE_NAME;
 use rialto_manifest::values::Digest;
 use rialto_manifest::{Diagnostics, Digests, Scheme, SchemeDocument, admit};
 
-use super::{Report, Taking, capped, case_files, cases, ceilings, compare};
-use crate::bundles::contents::{self, CaseFile, declared};
+use super::{Components, Report, Taking, capped, case_files, cases, ceilings, compare};
+use crate::bundles::contents::{self, CaseFile, PlanFiles, declared};
 use crate::bundles::plan;
 use crate::fitting::misfits;
-use crate::host::bytes;
 use crate::kit::file::ComponentFile;
+use crate::limits::bytes;
 use crate::located::located;
 use crate::{spec, words};
 
@@ -26,10 +26,10 @@ use crate::{spec, words};
 const INSTANCES: u32 = 32;
 
 /// A scheme that a bundle has.
-struct Packed {
+pub(super) struct Packed {
     scheme: Scheme,
-    document: SchemeDocument,
-    components: BTreeMap<Digest, Arc<[u8]>>,
+    pub document: SchemeDocument,
+    pub components: Components,
 }
 
 /// Verifies all of it.
@@ -46,15 +46,7 @@ pub(super) fn verify(
         scheme, document, ..
     } = &packed;
     let all = case_files(bundle);
-    let plan = plan::of(bundle).unwrap_or_else(|error| {
-        report.findings.push(format!("{error:#}"));
-        None
-    });
-    let component = |digest: Digest| packed.components.get(&digest).cloned();
-    match contents::scheme(document, scheme, component, &all, plan.as_ref()) {
-        Ok(expected) => compare(&expected, bundle, report),
-        Err(error) => report.findings.push(format!("{error:#}")),
-    }
+    let plan = is_packed_so(bundle, &packed, report);
     match taking.map(|taking| admit(taking.operator, scheme)) {
         Some(Ok(())) => report
             .holds
@@ -84,8 +76,27 @@ pub(super) fn verify(
     Ok(())
 }
 
+/// Compares a bundle with the one that its documents and components make. Returns its plan.
+pub(super) fn is_packed_so(
+    bundle: &Bundle,
+    packed: &Packed,
+    report: &mut Report,
+) -> Option<PlanFiles> {
+    let plan = plan::of(bundle).unwrap_or_else(|error| {
+        report.findings.push(format!("{error:#}"));
+        None
+    });
+    let component = |digest: Digest| packed.components.get(&digest).cloned();
+    let (all, document) = (case_files(bundle), &packed.document);
+    match contents::scheme(document, &packed.scheme, component, &all, plan.as_ref()) {
+        Ok(expected) => compare(&expected, bundle, report),
+        Err(error) => report.findings.push(format!("{error:#}")),
+    }
+    plan
+}
+
 /// Reads documents and components. Without all of them there is nothing to verify.
-fn read(bundle: &Bundle, report: &mut Report) -> Option<Packed> {
+pub(super) fn read(bundle: &Bundle, report: &mut Report) -> Option<Packed> {
     let path: BundlePath = FILE_NAME.parse().ok()?;
     let text = bundle.file(&path).map(|file| file.bytes.clone());
     let Some(text) = text.and_then(|bytes| String::from_utf8(bytes).ok()) else {
@@ -181,7 +192,7 @@ fn judge(released: &ReleaseSpec, all: &[CaseFile], report: &mut Report) -> anyho
         let opened = ComponentFile::of(name, component.bytes.clone(), component.limits)?;
         let problems = match opened.map(ComponentFile::into_rule) {
             Ok(Ok(rule)) => {
-                cases::run(name, &rule, all, report);
+                cases::run((name, &rule), all, None, report);
                 continue;
             }
             Ok(Err(problems)) => problems,

@@ -13,7 +13,8 @@ use rialto_engine::store::Store as _;
 use rialto_simulator::pki::Authority;
 use rialto_simulator::put_server::PutServer;
 use rialto_simulator::witness::WitnessPair;
-use rialto_store_sqlite::StoredTile;
+use rialto_store::AuditStore as _;
+use rialto_store_sqlite::{SqliteStore, StoredTile};
 
 use super::place::SIZE_TYPE;
 use super::*;
@@ -90,7 +91,7 @@ async fn add(State(server): State<Server>, body: String) -> Response {
 }
 
 /// A store with a signed log of this size, whose entries have this word.
-fn log(folder: &Path, word: &str, size: u64) -> (Arc<SqliteStore>, StoredCheckpoint) {
+fn log(folder: &Path, word: &str, size: u64) -> (Arc<dyn HostStore>, StoredCheckpoint) {
     let store = SqliteStore::open(folder).unwrap();
     store.recover().unwrap();
     let (mut tree, mut tiles) = (Tree::default(), Vec::new());
@@ -128,7 +129,7 @@ fn tile(id: rialto_audit::TileId, hashes: &[Hash]) -> StoredTile {
 fn leaving(
     (folder, address): (&Path, SocketAddr),
     key: &WitnessKey,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn HostStore>,
 ) -> Leaving {
     let url = |path: &str| format!("http://{address}{path}").parse().unwrap();
     let place = |path: &str| Place::new(&url(path), None).unwrap();

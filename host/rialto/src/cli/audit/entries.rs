@@ -16,9 +16,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{ENTRIES_AT_ONCE, Store};
 use crate::audit_lines::{Exported, Format};
-use crate::cli::folders_of;
 use crate::cli::instants::past;
 use crate::out;
+use crate::stored::Stored;
 
 /// The time between two looks for new entries.
 const LOOK: Duration = Duration::from_secs(1);
@@ -53,10 +53,10 @@ impl Lines {
                 "no entry is between --since and --until: give --until an instant that is later than that of --since"
             );
         }
-        let (_, archives) = folders_of(&store.at, store.state.as_deref())?;
-        let archived = ArchivedEntries::new(&archives, &[]);
+        let stored = store.stored()?;
+        let archived = ArchivedEntries::new(stored.archives(), &[]);
         let mut log = Log {
-            store,
+            stored,
             archived,
             next: 0,
         };
@@ -93,17 +93,17 @@ impl Lines {
 type Found = (u64, u64, String);
 
 /// The log in a store, read from its begin.
-struct Log<'s> {
-    store: &'s Store,
+struct Log {
+    stored: Stored,
     archived: ArchivedEntries,
     /// The index of the entry to read next.
     next: u64,
 }
 
-impl Log<'_> {
+impl Log {
     /// The next entries; none at the end.
     fn read(&mut self) -> anyhow::Result<Vec<Found>> {
-        let mut store = self.store.snapshot()?;
+        let mut store = self.stored.audit_log()?;
         let size = store.audit_size()?;
         if size < self.next {
             bail!(
@@ -113,8 +113,9 @@ impl Log<'_> {
         }
         let mut found = Vec::new();
         while found.len() < ENTRIES_MAX {
-            let archived = &mut self.archived;
-            let entries = store.all_audit_entries(archived, self.next, ENTRIES_AT_ONCE)?;
+            let entries = self
+                .archived
+                .all_entries(&mut *store, self.next, ENTRIES_AT_ONCE)?;
             for unread in self.archived.take_unread() {
                 out::note(unread);
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use rialto_audit::folder::Writer;
-use rialto_store_sqlite::Snapshot;
+use rialto_store::AuditSnapshot;
 use rialto_store_sqlite::retention::ArchivedEntries;
 
 use super::ENTRIES_AT_ONCE;
@@ -14,7 +14,7 @@ use crate::out;
 /// Write the signed part of the log to a folder.
 pub(super) fn export(
     to: &Path,
-    store: &mut Snapshot,
+    store: &mut dyn AuditSnapshot,
     mut archived: ArchivedEntries,
 ) -> anyhow::Result<u8> {
     let checkpoints = store.audit_checkpoints(u32::MAX)?;
@@ -30,7 +30,7 @@ pub(super) fn export(
     let mut writer = Writer::new(to)?;
     while writer.size() < newest.size {
         let at = writer.size();
-        let entries = store.all_audit_entries(&mut archived, at, ENTRIES_AT_ONCE)?;
+        let entries = archived.all_entries(store, at, ENTRIES_AT_ONCE)?;
         if let Some(unread) = archived.take_unread().first() {
             bail!("{unread}");
         }

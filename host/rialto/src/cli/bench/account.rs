@@ -76,7 +76,7 @@ pub(super) fn account(
         return Ok(2);
     };
     let state = temporary.join("state");
-    rialto_files::folder(&state)?;
+    place::take_compiled(given, &state, &state)?;
     let fsps_file = temporary.join("fsps.json");
     let parties = bench.fsps(
         &manifest,

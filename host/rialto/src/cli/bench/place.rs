@@ -1,12 +1,18 @@
 //! A benchmark's folder, with a copy of the scheme. Its listeners and FSPs have free ports, so that it does not
 //! disturb a running demonstration or another benchmark.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use rialto_components::cache::Cache;
+use rialto_engine::Entropy as _;
+use rialto_engine::time::SystemEntropy;
 use rialto_manifest::Manifest;
 use rialto_manifest::operator::Log;
 use rialto_simulator::ports;
+
+use crate::host::COMPILED;
 
 /// The documents that name ports.
 const DOCUMENTS: [&str; 2] = ["rialto.toml", "scheme.toml"];
@@ -32,6 +38,46 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Gives a measurement's store the components that an earlier measurement of this run has compiled, or a host of the scheme.
+pub(super) fn take_compiled(given: &Manifest, place: &Path, state: &Path) -> anyhow::Result<()> {
+    rialto_files::folder(state)?;
+    for from in [
+        place.with_file_name(COMPILED),
+        given.store_path().join(COMPILED),
+    ] {
+        copy_compiled(&from, &state.join(COMPILED))?;
+    }
+    Ok(())
+}
+
+/// Keeps what a measurement has compiled for later ones of this run.
+pub(super) fn keep_compiled(place: &Path, state: &Path) -> anyhow::Result<()> {
+    copy_compiled(&state.join(COMPILED), &place.with_file_name(COMPILED))
+}
+
+/// Gives a store without compiled components those of another folder, if a host of this user made them. Compiling a
+/// scheme takes seconds of each core.
+fn copy_compiled(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if !Cache::is_at(from) || Cache::is_at(to) {
+        return Ok(());
+    }
+    // It is native code: what others can write is compiled again.
+    if let Err(error) = Cache::open(from, |bytes| SystemEntropy.fill(bytes)) {
+        tracing::debug!(%error, "the store's compiled components cannot be used");
+        return Ok(());
+    }
+    let copied = || -> anyhow::Result<()> {
+        rialto_files::folder(to)?;
+        for entry in std::fs::read_dir(from)? {
+            let name = entry?.file_name();
+            let mut file = File::open(from.join(&name))?;
+            std::io::copy(&mut file, &mut rialto_files::create(&to.join(&name))?)?;
+        }
+        Ok(())
+    };
+    copied().with_context(|| format!("copying {} to {}", from.display(), to.display()))
 }
 
 /// Copies a scheme to a new folder, with other ports. Files without ports are linked.

@@ -54,7 +54,10 @@ pub(super) fn measure(
         return Ok(None);
     };
 
-    let host = super::serve(&manifest, &place.join("state"))?;
+    let state = place.join("state");
+    place::take_compiled(given, place, &state)?;
+    let host = super::serve(&manifest, &state)?;
+    place::keep_compiled(place, &state)?;
     let hub = simulate::hub(&manifest).context("the scheme has no `fsps` listener")?;
     prepares.send_to(&hub)?;
     let mut settings = settings;

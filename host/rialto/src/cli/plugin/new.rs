@@ -18,6 +18,9 @@ pub(in crate::cli) struct New {
     /// The language in which a rule is written. A context is written in Rust.
     #[arg(long, value_enum, default_value_t)]
     language: Language,
+    /// Make a rule that declares counters of what was before, in Rust. The step must be transfer-prepare-check.
+    #[arg(long, requires = "step")]
+    counted: bool,
     /// The folder to make.
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
@@ -42,6 +45,15 @@ impl New {
                 "--context makes repositories in Rust alone: leave out --language, or make a rule with --step"
             );
         }
+        if self.counted && self.language != Language::Rust {
+            bail!("--counted makes repositories in Rust alone: leave out --language, or --counted");
+        }
+        if self.counted && self.kind.step.as_deref() != Some(new::COUNTED_STEP) {
+            bail!(
+                "rules with counters judge at {}: name it as --step",
+                new::COUNTED_STEP
+            );
+        }
         let folder = self.path.clone();
         let folder = folder.unwrap_or_else(|| PathBuf::from(self.name.as_str()));
         if folder.exists() {
@@ -55,8 +67,12 @@ impl New {
     }
 
     fn rule(&self, folder: &Path, step: &str) -> anyhow::Result<()> {
-        new::rule(folder, &self.name, step, self.language)?;
         let name = &self.name;
+        if self.counted {
+            new::counted(folder, name)?;
+        } else {
+            new::rule(folder, name, step, self.language)?;
+        }
         let judgement = self.language.judgement();
         out::line(format_args!(
             "{} has the rule {name}: {judgement} judges, cases/ says what it must say",

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use rialto_components::rules::Outcome;
 use rialto_components::{Digest, Limits};
 use rialto_manifest::scheme::RuleLimits;
-use rialto_receipts::{ProofFile, Verified, fields};
+use rialto_receipts::{Disclosed, ProofFile, fields};
 use serde::Serialize;
 
 use crate::kit::file::{ComponentFile, RuleFile, Unjudged};
@@ -120,13 +120,13 @@ impl Components {
     }
 
     /// Ask the rule of a receipt again.
-    pub fn ask(&mut self, verified: &Verified, file: &ProofFile) -> anyhow::Result<Again> {
+    pub fn ask(&mut self, receipt: &Disclosed, file: &ProofFile) -> anyhow::Result<Again> {
         let not_asked = |why: &str| {
             Ok(Again::NotAsked {
                 why: why.to_owned(),
             })
         };
-        let Some(digest) = verified.field::<String>("digest") else {
+        let Some(digest) = receipt.field::<String>("digest") else {
             return not_asked("its component's digest was taken away");
         };
         let mut files = self.files.iter_mut().enumerate();
@@ -135,14 +135,14 @@ impl Components {
             return Ok(Again::OtherComponent { digest });
         };
         component.is_used = true;
-        if verified.field("quarantined") == Some(true) {
+        if receipt.field("quarantined") == Some(true) {
             return Ok(Again::Quarantined);
         }
-        let asking = match asking(verified, file) {
+        let asking = match asking(receipt, file) {
             Ok(asking) => asking,
             Err(why) => return not_asked(&why),
         };
-        let input = serde_json::from_str(&verified.input).context("a receipt's input")?;
+        let input = serde_json::from_str(&receipt.input).context("a receipt's input")?;
         let rule = self.rule(nth, &asking)?;
         let bound = rule.bind(&asking.step, asking.settings);
         let judged =
@@ -175,7 +175,7 @@ impl Components {
         if !self.rules.contains_key(&key) {
             let usual = RuleLimits::default();
             let memory_bytes = match memory_limit {
-                0 => crate::host::bytes(usual.memory),
+                0 => crate::limits::bytes(usual.memory),
                 limit => usize::try_from(*limit)?,
             };
             let limits = Limits {
@@ -198,16 +198,16 @@ impl Components {
 }
 
 /// What a receipt and its file have for asking again; otherwise what is missing.
-fn asking<'v>(verified: &'v Verified, file: &'v ProofFile) -> Result<Asking<'v>, String> {
+fn asking<'v>(receipt: &'v Disclosed, file: &'v ProofFile) -> Result<Asking<'v>, String> {
     let taken = |name: &str| format!("its field `{name}` was taken away");
-    let text = |name: &str| verified.field::<String>(name).ok_or_else(|| taken(name));
-    let number = |name: &str| verified.field::<u64>(name).ok_or_else(|| taken(name));
-    if text(fields::INPUT_DIGEST)? != Digest::of(verified.input.as_bytes()).to_string() {
+    let text = |name: &str| receipt.field::<String>(name).ok_or_else(|| taken(name));
+    let number = |name: &str| receipt.field::<u64>(name).ok_or_else(|| taken(name));
+    if text(fields::INPUT_DIGEST)? != Digest::of(receipt.input.as_bytes()).to_string() {
         return Err("parts of its input were taken away".to_owned());
     }
     let settings_digest = text("settingsDigest")?;
     let settings = found(&file.settings, &settings_digest, "settings")?;
-    let scheme_digest: String = verified.field("schemeDigest").unwrap_or_default();
+    let scheme_digest: String = receipt.field("schemeDigest").unwrap_or_default();
     let scheme = match &*scheme_digest {
         "" => "{}",
         digest => found(&file.schemes, digest, "scheme's facts")?,
@@ -220,7 +220,7 @@ fn asking<'v>(verified: &'v Verified, file: &'v ProofFile) -> Result<Asking<'v>,
         fuel_limit: number("fuelLimit")?,
         memory_limit: number("memoryLimit")?,
         fuel: number("fuel")?,
-        verdict: verified.field("verdict").ok_or_else(|| taken("verdict"))?,
+        verdict: receipt.field("verdict").ok_or_else(|| taken("verdict"))?,
         scheme_digest,
     })
 }

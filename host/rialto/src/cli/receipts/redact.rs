@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use rialto_receipts::fields::DECIDED;
+use rialto_receipts::fields::{DECIDED, WHAT_IF};
 
 use super::{read, write};
 use crate::out;
@@ -30,17 +30,21 @@ impl Redact {
             );
         }
         let mut file = read(&self.file)?;
-        if self.fields.iter().any(|name| name == DECIDED) {
+        let stays = |name: &&String| [DECIDED, WHAT_IF].contains(&name.as_str());
+        if let Some(name) = self.fields.iter().find(stays) {
             bail!(
-                "the field `{DECIDED}` cannot be taken away: it says whether the verdict decided about the request"
+                "the field `{name}` cannot be taken away: it says whether the verdict decided about the request"
             );
         }
         for name in &self.fields {
             // Whoever misspells a name is not to hand over what he wanted to hide.
-            let mut all = file.receipts.iter().flat_map(|one| one.names());
+            let proven = file.receipts.iter().flat_map(|one| one.names());
+            let mut all = proven.chain(file.what_ifs.iter().flat_map(|one| one.names()));
             let part = format!("{name}.");
             if !all.any(|field| field == *name || field.starts_with(&part)) {
+                let what_if = || file.what_ifs.first().map(|one| one.names());
                 let names = file.receipts.first().map(|one| one.names());
+                let names = names.or_else(what_if);
                 bail!(
                     "no receipt has the field `{name}`; these are there: {}",
                     names.unwrap_or_default().join(", ")

@@ -7,7 +7,7 @@ use anyhow::bail;
 use rialto_audit::PublicKey;
 use rialto_components::rules::Outcome;
 use rialto_receipts::fields::DECIDED;
-use rialto_receipts::{ReceiptProof, Verified};
+use rialto_receipts::{Disclosed, NotProven, ReceiptProof, Verified, WhatIfReceipt};
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,7 +21,8 @@ pub(super) struct Verify {
     /// The file that `rialto receipts ID --out` has written.
     file: PathBuf,
     /// The public key of the host's audit log, PEM, from somebody whom you believe. Several for several
-    #[arg(long = "key", value_name = "FILE", required = true)]
+    /// A file that has only receipts of what-ifs needs none, because nobody has signed them.
+    #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// A rule's component: receipts of these bytes are asked again, with the same input and settings. Several for several
     #[arg(long = "component", value_name = "FILE")]
@@ -35,7 +36,12 @@ pub(super) struct Verify {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Finding {
-    id: u64,
+    /// Its number in the store; none for a what-if, which is in no store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    /// The hash of a what-if, which decided nothing and is proven by nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    what_if: Option<String>,
     /// Why it is not proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
@@ -52,8 +58,13 @@ impl Verify {
         let keys = self.keys.iter().map(|file| audit_key::public_key(file));
         let keys: Vec<PublicKey> = keys.collect::<Result<_, _>>()?;
         let file = read(&self.file)?;
-        if file.receipts.is_empty() {
+        if file.receipts.is_empty() && file.what_ifs.is_empty() {
             bail!("{} has no receipt", self.file.display());
+        }
+        if keys.is_empty() && !file.receipts.is_empty() {
+            bail!(
+                "name the public key of the host's audit log with --key: the receipts are proven by it"
+            );
         }
         let mut components = Components::open(&self.components)?;
         let mut is_good = true;
@@ -61,7 +72,7 @@ impl Verify {
             let verified = rialto_receipts::verify::verify(proof, &keys);
             let again = match &verified {
                 Ok(verified) if !self.components.is_empty() => {
-                    Some(components.ask(verified, &file)?)
+                    Some(components.ask(&verified.receipt, &file)?)
                 }
                 _ => None,
             };
@@ -75,6 +86,25 @@ impl Verify {
                 Err(error) => out::line(words::plain(&format!(
                     "receipt {} is not proven: {error}",
                     proof.id
+                )))?,
+            }
+        }
+        for draft in &file.what_ifs {
+            let found = rialto_receipts::verify::examine(draft);
+            let again = match &found {
+                Ok(receipt) if !self.components.is_empty() => Some(components.ask(receipt, &file)?),
+                _ => None,
+            };
+            is_good &= found.is_ok() && again.as_ref().is_none_or(Again::is_good);
+            if self.json {
+                out::json(&drafted(draft, &found, again))?;
+                continue;
+            }
+            match &found {
+                Ok(receipt) => tell_draft(draft, receipt, again.as_ref())?,
+                Err(error) => out::line(words::plain(&format!(
+                    "what-if {} does not hold: {error}",
+                    draft.hash
                 )))?,
             }
         }
@@ -98,46 +128,96 @@ impl Verify {
 
 fn found(
     proof: &ReceiptProof,
-    verified: &Result<Verified, rialto_receipts::NotProven>,
+    verified: &Result<Verified, NotProven>,
     again: Option<Again>,
 ) -> Finding {
     let good = verified.as_ref().ok();
     Finding {
-        id: proof.id,
+        id: Some(proof.id),
+        what_if: None,
         fault: verified.as_ref().err().map(ToString::to_string),
         proof: good.map(|verified| {
             let checkpoint = &verified.checkpoint;
             json!({
                 "log": checkpoint.origin, "entry": proof.index, "entries": checkpoint.size,
-                "root": checkpoint.root.to_string(), "fields": proof.digests.len(), "redacted": verified.redacted,
+                "root": checkpoint.root.to_string(), "fields": proof.digests.len(), "redacted": verified.receipt.redacted,
             })
         }),
-        fields: good.map(|verified| json!(verified.fields)),
+        fields: good.map(|verified| json!(verified.receipt.fields)),
         again,
     }
 }
 
-/// Prints what holds of a receipt.
-fn tell(proof: &ReceiptProof, verified: &Verified, again: Option<&Again>) -> anyhow::Result<()> {
+fn drafted(
+    draft: &WhatIfReceipt,
+    found: &Result<Disclosed, NotProven>,
+    again: Option<Again>,
+) -> Finding {
+    Finding {
+        id: None,
+        what_if: Some(draft.hash.clone()),
+        fault: found.as_ref().err().map(ToString::to_string),
+        proof: None,
+        fields: found.as_ref().ok().map(|receipt| json!(receipt.fields)),
+        again,
+    }
+}
+
+/// Prints what a receipt says.
+fn tell_fields(name: &str, receipt: &Disclosed) -> anyhow::Result<()> {
     let text = |name: &str| {
-        let text: Option<String> = verified.field(name);
+        let text: Option<String> = receipt.field(name);
         text.unwrap_or_else(|| "(taken away)".to_owned())
     };
-    let at: Option<u64> = verified.field("at");
+    let at: Option<u64> = receipt.field("at");
     let at = at.map_or_else(|| "(taken away)".to_owned(), words::instant);
-    let verdict: Option<Outcome> = verified.field("verdict");
+    let verdict: Option<Outcome> = receipt.field("verdict");
     let verdict = verdict.map_or_else(|| "(taken away)".to_owned(), |one| words::verdict(&one));
     let marks = ["shadow", "canary", "quarantined", "lastGoodFor", "agreed"].into_iter();
-    let marks = marks.filter(|mark| verified.fields.contains_key(*mark));
+    let marks = marks.filter(|mark| receipt.fields.contains_key(*mark));
     let marks: String = marks.map(|mark| format!(", {mark}")).collect();
     out::line(words::plain(&format!(
-        "receipt {} of {at}: {} at {} about {}{marks}: {verdict}",
-        proof.id,
+        "{name} of {at}: {} at {} about {}{marks}: {verdict}",
         text("rule"),
         text("step"),
         text("subject"),
     )))?;
-    match verified.field(DECIDED) {
+    Ok(())
+}
+
+/// Prints how much of a receipt is there, and what its rule says now.
+fn tell_rest(receipt: &Disclosed, digests: usize, again: Option<&Again>) -> anyhow::Result<()> {
+    if receipt.redacted > 0 {
+        out::line(format_args!(
+            "  {} of {digests} fields were taken away",
+            receipt.redacted
+        ))?;
+    }
+    if let Some(again) = again {
+        out::line(words::plain(&format!("  {}", again.words())))?;
+    }
+    Ok(())
+}
+
+/// Prints what holds of a receipt of a what-if.
+fn tell_draft(
+    draft: &WhatIfReceipt,
+    receipt: &Disclosed,
+    again: Option<&Again>,
+) -> anyhow::Result<()> {
+    tell_fields(&format!("what-if {}", draft.hash), receipt)?;
+    out::line("  WHAT-IF: IT IS ABOUT A DRAFT AND DECIDED NOTHING")?;
+    out::line(
+        "  nobody has signed it, and no audit log has it; only its rule can prove what it says",
+    )?;
+    tell_rest(receipt, draft.digests.len(), again)
+}
+
+/// Prints what holds of a receipt.
+fn tell(proof: &ReceiptProof, verified: &Verified, again: Option<&Again>) -> anyhow::Result<()> {
+    let receipt = &verified.receipt;
+    tell_fields(&format!("receipt {}", proof.id), receipt)?;
+    match receipt.field(DECIDED) {
         Some(true) => {}
         Some(false) => out::line("  IT DECIDED NOTHING: another verdict did")?,
         None => out::line("  it is not proven that it decided about the request")?,
@@ -147,15 +227,5 @@ fn tell(proof: &ReceiptProof, verified: &Verified, again: Option<&Again>) -> any
         "  proven by entry {} of the audit log {}, in its signed checkpoint of {} entries",
         proof.index, checkpoint.origin, checkpoint.size
     )))?;
-    if verified.redacted > 0 {
-        out::line(format_args!(
-            "  {} of {} fields were taken away",
-            verified.redacted,
-            proof.digests.len()
-        ))?;
-    }
-    if let Some(again) = again {
-        out::line(words::plain(&format!("  {}", again.words())))?;
-    }
-    Ok(())
+    tell_rest(receipt, proof.digests.len(), again)
 }

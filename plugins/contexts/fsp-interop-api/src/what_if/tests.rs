@@ -7,7 +7,13 @@ use crate::inbound::Taken;
 use crate::jws::fake::NoKeys;
 use crate::jws::memory::Documents;
 use crate::settings::Settings;
+use rialto_sdk::bindings::rialto::common::types::PartyId;
+use rialto_sdk::bindings::rialto::rules::types::{
+    AmountType, Initiator, InitiatorType, QuoteRequest, QuoteResponse, Scenario, TransactionType,
+};
+use rialto_sdk::counters::{Counter, Dimension, Sum, Window};
 use rialto_sdk::documents::Memory;
+use rialto_sdk::money::money;
 use rialto_sdk::scheme::Scheme;
 use std::cell::RefCell;
 
@@ -29,6 +35,7 @@ impl Taken for Nothing {
 struct Fake {
     asked: RefCell<Vec<String>>,
     says: Option<Vec<WhatIfViolation>>,
+    agreed: Option<Agreed>,
     is_full: bool,
 }
 
@@ -56,7 +63,9 @@ impl Rules for Fake {
 
     fn transfer(&self, input: &transfer_prepare_check::Input) {
         let has = input.agreement.is_some();
-        let asked = format!("transfer to {}, agreed {has}", input.transfer.payee_fsp);
+        let counts = input.counts.len();
+        let to = &input.transfer.payee_fsp;
+        let asked = format!("transfer to {to}, agreed {has}, counts {counts}");
         self.asked.borrow_mut().push(asked);
     }
 
@@ -70,9 +79,32 @@ impl Rules for Fake {
         }]
     }
 
-    fn agreement(&self, condition: &str) -> Option<Agreement> {
+    fn receipts(&self) -> String {
+        r#"{"format":"rialto-receipts","version":1,"receipts":[],"whatIfs":[]}"#.to_owned()
+    }
+
+    fn agreement(&self, condition: &str) -> Option<Agreed> {
         assert_eq!(condition, CONDITION);
-        None
+        self.agreed.clone()
+    }
+
+    fn as_agreed(&self, release: u64, at: u64) {
+        let asked = format!("by release {release} at {at}");
+        self.asked.borrow_mut().push(asked);
+    }
+
+    fn counts(&self, _: &Transfer, agreement: Option<&Agreement>) -> Vec<Counted> {
+        let sum = agreement.map(|agreement| Sum {
+            transfers: 3,
+            amount: agreement.response.transfer_amount.clone(),
+        });
+        vec![Counted {
+            counter: Counter {
+                by: vec![Dimension::PayerFsp],
+                window: Window::Day(0),
+            },
+            sum,
+        }]
     }
 }
 
@@ -143,6 +175,7 @@ fn participant_is_told_the_verdict_with_the_rules_limits() {
                 "rule": "limits", "version": "1.0.0", "summary": "Amounts have limits.",
                 "verdict": "allow", "settings": {"maximum": "10"},
             }],
+            "receipts": {"format": "rialto-receipts", "version": 1, "receipts": [], "whatIfs": []},
         })
     );
     let refused = Fake::saying(vec![WhatIfViolation {
@@ -159,7 +192,10 @@ fn participant_is_told_the_verdict_with_the_rules_limits() {
         told["verdicts"][0]["violations"],
         json!([{ "errorCode": "4200", "errorDescription": "too much" }])
     );
-    let asked = ["payerfsp 60", "transfer to payeefsp, agreed false"];
+    let asked = [
+        "payerfsp 60",
+        "transfer to payeefsp, agreed false, counts 1",
+    ];
     assert_eq!(*refused.asked.borrow(), asked);
 }
 
@@ -205,5 +241,86 @@ fn bound_of_a_minute_and_a_rule_without_verdict_say_when_to_ask_again() {
     assert_eq!(
         (answered.status, again(&answered)),
         (503, Some("1".to_owned()))
+    );
+}
+
+/// What the payer FSP has agreed on under release 3.
+fn agreed(payer_fsp: &str, minor_units: u128) -> Agreed {
+    let party = |identifier: &str| PartyId {
+        id_type: "MSISDN".to_owned(),
+        identifier: identifier.to_owned(),
+        sub_id_or_type: None,
+    };
+    let amount = money("USD", 2, minor_units);
+    Agreed {
+        agreement: Agreement {
+            request: QuoteRequest {
+                quote_id: ID.to_owned(),
+                transaction_id: ID.to_owned(),
+                payer_fsp: payer_fsp.to_owned(),
+                payee_fsp: "payeefsp".to_owned(),
+                payer: party("1"),
+                payee: party("2"),
+                amount_type: AmountType::Send,
+                amount: amount.clone(),
+                fees: None,
+                transaction_type: TransactionType {
+                    scenario: Scenario::Transfer,
+                    sub_scenario: None,
+                    initiator: Initiator::Payer,
+                    initiator_type: InitiatorType::Consumer,
+                },
+                expiration: None,
+            },
+            response: QuoteResponse {
+                transfer_amount: amount,
+                payee_receive_amount: None,
+                payee_fsp_fee: None,
+                payee_fsp_commission: None,
+                condition: CONDITION.to_owned(),
+                expiration: 8,
+            },
+        },
+        release: 3,
+        agreed_at: 5,
+    }
+}
+
+/// What is asked about a transfer of 10.50 with this agreement.
+fn asked_with(agreed: Agreed) -> Vec<String> {
+    let rules = Fake {
+        agreed: Some(agreed),
+        ..Fake::saying(Vec::new())
+    };
+    ask(&rules, 1, "payerfsp", &transfer()).unwrap();
+    let asked = rules.asked.borrow();
+    asked[1..].to_vec()
+}
+
+#[test]
+fn rules_of_the_quote_judge_a_draft_of_what_was_agreed() {
+    assert_eq!(
+        asked_with(agreed("payerfsp", 1050)),
+        [
+            "by release 3 at 5",
+            "transfer to payeefsp, agreed true, counts 1"
+        ]
+    );
+    // Another amount was not agreed on: the rules in force judge, and see the quote.
+    assert_eq!(
+        asked_with(agreed("payerfsp", 1051)),
+        ["transfer to payeefsp, agreed true, counts 1"]
+    );
+    // It is over.
+    let mut late = agreed("payerfsp", 1050);
+    late.agreement.response.expiration = 7;
+    assert_eq!(
+        asked_with(late),
+        ["transfer to payeefsp, agreed true, counts 1"]
+    );
+    // Another's agreement is none.
+    assert_eq!(
+        asked_with(agreed("otherfsp", 1050)),
+        ["transfer to payeefsp, agreed false, counts 1"]
     );
 }

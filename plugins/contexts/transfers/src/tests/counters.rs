@@ -6,7 +6,7 @@ use crate::bindings::exports::rialto::host::retention_handler::{
 };
 use crate::bindings::rialto::accounts_and_balances::types::LedgerError;
 use crate::bindings::rialto::transfers::types::FulfilMode;
-use crate::counters::COUNTERS;
+use crate::counters::{COUNTERS, look};
 use crate::fulfil::fulfil;
 use crate::prepare::prepare;
 use crate::reject::reject;
@@ -15,7 +15,7 @@ use crate::settings::{AgreementServes, Settings};
 use crate::timeout::reminder_elapsed;
 use crate::transfer::State;
 use crate::window::{SLOTS_MAX, Span};
-use rialto_sdk::bindings::rialto::rules::types::{Agreement, Violation};
+use rialto_sdk::bindings::rialto::rules::types::{Agreement, Transfer, Violation};
 use rialto_sdk::counters::{Counter, Dimension, Sum, Window, counter};
 use rialto_sdk::documents::Store as _;
 use rialto_sdk::money::money;
@@ -86,6 +86,36 @@ fn repeat_and_refusals_are_not_counted() {
     assert_eq!(values(&world), [Some((1, 100))]);
     pay(&mut world, "t5", 500);
     assert_eq!(values(&world), [Some((2, 500))]);
+}
+
+#[test]
+fn draft_sees_what_is_counted_and_adds_nothing() {
+    let of_fsp = counter([Dimension::PayerFsp], Window::Day(0));
+    let of_party = counter([Dimension::Payer], Window::Day(0));
+    let mut world = world(vec![of_fsp.clone()]);
+    pay(&mut world, "t1", 100);
+    pay(&mut world, "t2", 250);
+    let event = request("draft");
+    let draft = Transfer {
+        transfer_id: event.transfer_id,
+        payer_fsp: event.payer_fsp,
+        payee_fsp: event.payee_fsp,
+        amount: money("USD", 2, 7),
+        condition: event.condition,
+        expiration: event.expiration,
+    };
+    let before = world.store.clone();
+    for _ in 0..2 {
+        let needed = vec![of_fsp.clone(), of_party.clone()];
+        let now = world.now;
+        let found = look(&mut world, needed, (&draft, None), now);
+        let sums = found.iter().map(|one| one.sum.as_ref().map(value));
+        // Without an agreed quote it names no parties.
+        assert_eq!(sums.collect::<Vec<_>>(), [Some((2, 350)), None]);
+    }
+    assert_eq!(world.store, before);
+    pay(&mut world, "t3", 1);
+    assert_eq!(values(&world), [Some((2, 350))]);
 }
 
 #[test]

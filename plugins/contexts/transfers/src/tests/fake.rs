@@ -185,6 +185,10 @@ impl Surroundings for Fake {
         COUNTERS.within(&mut self.store).get_for_update(id)
     }
 
+    fn read_counter(&mut self, id: &str) -> Option<Document> {
+        COUNTERS.within(&mut self.store).get(id)
+    }
+
     fn put_counter(&mut self, id: &str, document: &Document) {
         COUNTERS.within(&mut self.store).put(id, document);
     }

@@ -1,6 +1,7 @@
 //! Records of people whose key was destroyed: nobody reads them any more, and the log stays whole.
 
 use rialto_engine::store::Receipt;
+use rialto_store_sqlite::HistoryStore as _;
 use rialto_tests::kept;
 
 use super::*;

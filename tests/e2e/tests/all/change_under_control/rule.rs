@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rialto_tests::{CliOutput, TestScheme, binaries};
+use rialto_tests::{TestScheme, author, binaries};
 
 use crate::plans::text;
 
@@ -70,12 +70,7 @@ impl NewRule {
 }
 
 fn rialto(folder: &Path, arguments: &[&str]) -> String {
-    let said = CliOutput::of(binaries::rialto().unwrap(), |command| {
-        command
-            .current_dir(folder)
-            .env("CARGO_NET_OFFLINE", "true")
-            .args(arguments);
-    });
+    let said = author::run(binaries::rialto().unwrap(), folder, arguments);
     said.unwrap().success().unwrap()
 }
 

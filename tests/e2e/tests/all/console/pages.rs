@@ -12,16 +12,27 @@ use serde_json::Value;
 use super::{Desk, Scene};
 
 /// Pages, and what each shows in a scheme with two payments.
-const PAGES: [(&str, &[&str]); 14] = [
+pub const PAGES: [(&str, &[&str]); 22] = [
     (
         "live",
         &["Payments a second", "committed", "requestTransfer"],
     ),
-    ("transfers", &["1 transfer", "12.50 USD"]),
+    // The address of searches before there were others.
+    ("transfers", &["1 found", "12.50 USD"]),
+    ("search/quotes", &["2 found", "accepted", "rejected"]),
+    ("search/parties", &["found, as of", "MSISDN", "payeefsp"]),
+    ("search/participants", &["2 found", "Payer FSP"]),
+    (
+        "health",
+        &["Free disk", "Verify now", "No delivery was given up."],
+    ),
     ("participants", &["Payer FSP", "active"]),
     (
         "participants/payerfsp",
-        &["Use of the net debit cap", "USD"],
+        &[
+            "Use of the net debit cap",
+            "Who may: a person with the role maker",
+        ],
     ),
     ("requests", &["No request waits for a decision."]),
     (
@@ -33,10 +44,37 @@ const PAGES: [(&str, &[&str]); 14] = [
         "releases/1",
         &["New turns run on this release.", "amount-limits"],
     ),
+    (
+        "releases/new",
+        &[
+            "Rules by step",
+            "transfer-matches-quote",
+            "Show what would change",
+        ],
+    ),
+    (
+        "releases/backtests",
+        &["Start a backtest", "No backtest is kept."],
+    ),
+    (
+        "rules/wiring",
+        &["quoting/get-agreement", "asks the rules at", "%"],
+    ),
     ("settlement", &["DEFERRED_NET", "open"]),
-    ("ledger", &["in balance", "payerfsp:USD:LIQUIDITY"]),
+    (
+        "ledger",
+        &[
+            "in balance",
+            "payerfsp:USD:LIQUIDITY",
+            "Nobody has checked them",
+        ],
+    ),
+    (
+        "ledger/payerfsp%3AUSD%3ALIQUIDITY",
+        &["TRANSFER_PREPARE", "999,987.50", "The newest first"],
+    ),
     ("deliveries", &["reached", "No delivery was given up."]),
-    ("audit", &["host-start", "without a gap"]),
+    ("audit", &["host-start", "without a gap", "Verify now"]),
     ("configuration", &["quoting", "No listener uses TLS files."]),
     ("nowhere", &["There is no such page"]),
 ];
@@ -124,7 +162,7 @@ async fn arrow_of_a_story_opens_its_turn_and_a_receipt_is_judged_again() {
     desk.0.click("button.mark.note").await;
     desk.shows("An event was handled").await;
     desk.shows("amount-limits: allow").await;
-    desk.0.click("details.receipt summary").await;
+    desk.0.click("details.receipt:not(.stored) summary").await;
     desk.press("details.receipt[open]", "Judge again").await;
     desk.shows("The same bytes say the same").await;
     desk.press("details.receipt[open]", "Ask the current rules")
@@ -152,6 +190,10 @@ async fn sign_in_page_says_what_is_wrong_and_keeps_no_token() {
         !kept.as_str().unwrap().contains(&scene.token("anna")),
         "{kept}"
     );
+    // The session outlives the page, and no script reads it.
+    assert_eq!(desk.0.value("document.cookie").await, "");
+    desk.0.command("/refresh", serde_json::json!({})).await;
+    desk.shows("Signed in as").await;
     desk.press("nav", "Sign out").await;
-    desk.shows("The page keeps it in memory alone.").await;
+    desk.shows("It is exchanged for a session").await;
 }

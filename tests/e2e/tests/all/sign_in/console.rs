@@ -7,6 +7,7 @@ use super::browser::Browser;
 use super::provider::Provider;
 use super::{Scene, scheme};
 use crate::console::Desk;
+use crate::console::live::Stream;
 use crate::webdriver::Chromium;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,8 +40,15 @@ async fn session_acts_in_the_console_until_it_is_signed_out() {
     let suspended = scene.audited("rule-suspend").await;
     assert_eq!(suspended[0].0, "anna", "{suspended:?}");
 
+    // A stream of this session ends with it, within a second.
+    let shown = format!("cookie: rialto-session={session}");
+    let mut stream = Stream::open(&scene.address, "/live", &shown).await;
+    assert_eq!(stream.status, 200);
+    stream.next("health").await.unwrap();
     desk.press("nav", "Sign out").await;
     desk.shows("Sign in with your provider").await;
+    let end = stream.next("end").await;
+    assert_eq!(end, Some(json!({ "why": "unauthorized" })));
     let over = cookies
         .send(Method::GET, &scene.url("/session"), &[], "")
         .await;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::browser::Browser;
 use super::provider::Provider;
 use super::{Scene, problem, scheme};
+use crate::console::Desk;
 use crate::passkeys::deposit;
 use crate::webdriver::{Chromium, SOON};
 
@@ -180,4 +181,101 @@ async fn person_registers_a_passkey_and_confirms_with_it() {
     browser.command("/alert/accept", json!({})).await;
     page_with(&browser, "You have none.").await;
     assert_eq!(scene.passkeys().await[0]["state"], "ENDED");
+}
+
+/// The windows of a browser, and the one that it does not look at.
+async fn other_window(browser: &Chromium) -> String {
+    let (_, own) = browser.send(Method::GET, "/window", &Value::Null).await;
+    until("another window", SOON, async || {
+        let (_, all) = browser
+            .send(Method::GET, "/window/handles", &Value::Null)
+            .await;
+        let all = all.as_array().unwrap().clone();
+        let other = all.iter().find(|handle| **handle != own);
+        Ok(other
+            .map(|handle| handle.as_str().unwrap().to_owned())
+            .ok_or_else(|| format!("{all:?}")))
+    })
+    .await
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approval_in_the_console_is_confirmed_with_a_passkey() {
+    let (scheme, address) = scheme();
+    let address = address.replace("127.0.0.1", "localhost");
+    let provider = Provider::start(&address);
+    let mut scene = Scene::with_people(scheme, &address, &provider.issuer, PEOPLE);
+    let (browser, _) = signed_in(&scene).await;
+    browser.resize(1280, 900).await;
+    let device = browser.authenticator(true).await;
+    browser.go(&scene.url("/passkeys")).await;
+    page_with(&browser, "You have none.").await;
+    browser.write("#label", "blue key").await;
+    browser.click("[data-action=register]").await;
+    page_with(&browser, "waits for the approval of another person").await;
+    let registered = scene.passkeys().await;
+    let approve = format!(
+        "/passkeys/{}/approve",
+        registered[0]["id"].as_str().unwrap()
+    );
+    scene.by_robot(&approve, &Value::Null).await;
+    let (from, to) = ("required = false", "required = true");
+    scene.scheme.replace("rialto.toml", from, to).unwrap();
+    scene.host.restart().unwrap();
+    let path = format!("/participants/{PAYER}/funds");
+    let asked = scene.by_robot(&path, &deposit("BANK-1")).await;
+
+    let desk = Desk(browser);
+    desk.0.go(&scene.url("/console#/requests")).await;
+    desk.press("article", "Approve").await;
+    desk.press("dialog", "Approve").await;
+    desk.shows("This approval must be confirmed with a passkey.")
+        .await;
+    // While it waits, what is confirmed cannot be changed.
+    let is_fixed = "document.querySelector('dialog fieldset').disabled";
+    assert_eq!(desk.0.value(is_fixed).await, true);
+    desk.0.click("dialog .passkey a").await;
+
+    // The page of the confirmation is in a window of its own, with the same authenticator.
+    let own = desk.0.send(Method::GET, "/window", &Value::Null).await.1;
+    let path = format!("{device}/credentials");
+    let (_, credentials) = desk.0.send(Method::GET, &path, &Value::Null).await;
+    let other = other_window(&desk.0).await;
+    desk.0.command("/window", json!({ "handle": other })).await;
+    let same = desk.0.authenticator(true).await;
+    let credential = credentials[0].clone();
+    desk.0
+        .command(&format!("{same}/credential"), credential)
+        .await;
+    let shown = page_with(&desk.0, "Confirm only what you have begun yourself").await;
+    assert!(shown.contains(asked["id"].as_str().unwrap()), "{shown}");
+    desk.0.click("[data-action=confirm]").await;
+    page_with(&desk.0, "Confirmed. You can close this page.").await;
+
+    desk.0.command("/window", json!({ "handle": own })).await;
+    desk.shows("It is approved.").await;
+    desk.shows("No request waits for a decision.").await;
+    let approved = scene.audited("confirm").await;
+    assert_eq!((approved.len(), approved[0].0.as_str()), (1, "ben"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approval_without_a_passkey_leads_to_registering_one() {
+    let (scheme, address) = scheme();
+    let address = address.replace("127.0.0.1", "localhost");
+    let provider = Provider::start(&address);
+    let people = PEOPLE.replace("required = false", "required = true");
+    let scene = Scene::with_people(scheme, &address, &provider.issuer, &people);
+    let path = format!("/participants/{PAYER}/funds");
+    scene.by_robot(&path, &deposit("BANK-1")).await;
+    let (browser, _) = signed_in(&scene).await;
+    browser.resize(1280, 900).await;
+    let desk = Desk(browser);
+    desk.0.go(&scene.url("/console#/requests")).await;
+    desk.press("article", "Approve").await;
+    desk.press("dialog", "Approve").await;
+    desk.shows("Register a passkey.").await;
+    let led = "document.querySelector('dialog .problem a').getAttribute('href')";
+    assert_eq!(desk.0.value(led).await, "/passkeys");
 }
