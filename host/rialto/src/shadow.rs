@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use parking_lot::Mutex;
@@ -42,8 +42,11 @@ use report::{ShadowReport, Skipped};
 const QUEUE: usize = 4_096;
 /// The receipts that are kept of one candidate's differences: the first ones after a release has become current.
 const KEPT_MAX: u64 = 1_000;
-/// How soon the thread notices the host's end.
+/// How soon the thread notices the host's end, and how often it writes down what has become of canaries and quarantines.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long receipts are gathered before they are judged. Nobody waits for these verdicts, and a thread that wakes after each
+/// commit takes processors from payments.
+const GATHER: Duration = Duration::from_millis(20);
 /// The most groups of differing outcomes of one candidate. Further ones are counted in one.
 const GROUPS_MAX: usize = 2_000;
 
@@ -171,12 +174,26 @@ impl Shadows {
     /// Judges receipts until the host's end.
     fn follow(&self, engine: &Engine, receipts: &Receiver<Receipt>, write_down: impl Fn()) {
         // At the usual priority: it takes locks that payments take too. What bounds it is each candidate's share.
-        while !self.ends.load(Ordering::Relaxed) {
-            write_down();
-            match receipts.recv_timeout(LOOK) {
-                Ok(receipt) => self.judge(engine, &receipt),
-                Err(RecvTimeoutError::Timeout) => {}
+        let ends = || self.ends.load(Ordering::Relaxed);
+        let mut written = None::<Instant>;
+        let mut write_down_in_time = || {
+            if written.is_none_or(|at| at.elapsed() >= LOOK) {
+                write_down();
+                written = Some(Instant::now());
+            }
+        };
+        while !ends() {
+            write_down_in_time();
+            let first = match receipts.recv_timeout(LOOK) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
+            };
+            std::thread::sleep(GATHER);
+            let gathered = std::iter::once(first).chain(receipts.try_iter());
+            for receipt in gathered.take(QUEUE).take_while(|_| !ends()) {
+                self.judge(engine, &receipt);
+                write_down_in_time();
             }
         }
         write_down();
