@@ -23,6 +23,7 @@ mod account;
 mod audit;
 mod candidates;
 mod consoles;
+mod database;
 mod figures;
 mod keys;
 mod neighbour;
@@ -74,6 +75,9 @@ pub(super) struct Bench {
     /// Measure four times: without and with this many readers that ask what an open console does, in turn.
     #[arg(long, value_name = "N", conflicts_with_all = ["jws", "secure", "audit", "candidate", "neighbour", "payers", "state"])]
     consoles: Option<usize>,
+    /// Keep the store in this empty PostgreSQL database. Measures without first.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["jws", "secure", "audit", "candidate", "consoles", "neighbour", "payers", "state"])]
+    database: Option<String>,
     /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
@@ -133,6 +137,8 @@ struct Beside {
     audited: bool,
     /// A rule has a candidate.
     candidate: Option<candidates::Candidate>,
+    /// The store is in a database.
+    on_database: bool,
     /// There is a neighbour.
     neighbour: Option<Health>,
     /// So many consoles are open.
@@ -214,7 +220,8 @@ impl Bench {
         if let Some(payers) = self.payers {
             return self.one_and_many(&given, &conditions, temporary.path(), payers);
         }
-        let plain = if self.jws || self.secure || self.audit || self.candidate.is_some() {
+        let has_beside = self.jws || self.secure || self.audit || self.candidate.is_some();
+        let plain = if has_beside || self.database.is_some() {
             let place = temporary.path().join("plain");
             let Some(figures) = self.at(&given, &place, &place.join("state"), Beside::default())?
             else {
@@ -232,6 +239,7 @@ impl Bench {
             secure: self.secure,
             audited: self.audit,
             candidate: self.candidate,
+            on_database: self.database.is_some(),
             ..Beside::default()
         };
         let Some(mut figures) = self.at(&given, &place, state, beside)? else {
@@ -254,6 +262,7 @@ impl Bench {
         }
         if let Some(plain) = plain {
             let kind = match (self.jws, self.secure, self.candidate) {
+                _ if self.database.is_some() => "on_sqlite",
                 (true, _, _) => "unsigned",
                 (false, true, _) => "plaintext",
                 (false, false, Some(_)) => "without_candidate",
@@ -435,6 +444,9 @@ impl Bench {
         }
         if let Some(candidate) = beside.candidate {
             candidates::bind(&scheme, candidate)?;
+        }
+        if let Some(url) = self.database.as_deref().filter(|_| beside.on_database) {
+            database::put(&scheme, url)?;
         }
         if beside.audited {
             audit::sign(given, &scheme)?;

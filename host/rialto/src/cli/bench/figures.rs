@@ -10,6 +10,7 @@ use rialto_manifest::Manifest;
 use rialto_simulator::bench::{self, BenchResult, BenchSettings, Progress, Work};
 use serde_json::{Value, json};
 
+use super::database;
 use crate::host::OPERATORS;
 use crate::out;
 
@@ -24,6 +25,7 @@ struct Sample {
     at: Instant,
     counters: std::collections::HashMap<String, f64>,
     bytes_written: f64,
+    database_cpu_ms: f64,
 }
 
 impl Sampler {
@@ -48,6 +50,7 @@ impl Sampler {
             at: Instant::now(),
             counters: pairs.collect(),
             bytes_written: written.and_then(|w| w.parse().ok()).unwrap_or_default(),
+            database_cpu_ms: database::cpu_ms(),
         })
     }
 }
@@ -148,6 +151,7 @@ pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
         "host_cpu_ms_per_payment": cpu("host"),
         "fsp_cpu_ms_per_payment": cpu("fsps"),
         "generator_cpu_ms_per_payment": cpu("generator"),
+        "database_cpu_ms_per_payment": (after.database_cpu_ms - before.database_cpu_ms) / all,
         "bytes_written_per_payment": (after.bytes_written - before.bytes_written) / all,
         "commits_per_second": commits / elapsed,
         "turns_per_commit": delta("turns_committed")? / commits.max(1.0),
