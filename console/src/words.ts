@@ -1134,6 +1134,28 @@ export const words = {
     days: (n: number): string => plural(n, "day", "days"),
   },
 
+  hosts: {
+    title: "Hosts",
+    hint: "Hosts that share the scheme’s database. One serves. A standby takes over when that one is gone.",
+    host: "Host",
+    thisOne: (name: string): string => `${name} (this one)`,
+    state: "State",
+    states: { SERVING: "serves", STANDBY: "standby", PASSING: "has handed over; stop it", GONE: "not heard of" } as Record<string, string>,
+    address: "Operators’ address",
+    version: "Version",
+    release: "Release prepared",
+    clock: "Clock beside the database’s",
+    milliseconds: (ms: number): string => `${ms > 0 ? "+" : ms < 0 ? "−" : ""}${Math.abs(ms)} ms`,
+    seen: "Last heard of",
+    ago: (seconds: number): string => `${seconds} s ago`,
+    started: "Started (UTC)",
+    partition: (number: number, owner: string | undefined, times: string): string =>
+      owner === undefined ? `Partition ${number}: no host serves. Its lease was taken ${times} times, last at` : `Partition ${number}: ${owner} serves. Its lease was taken ${times} times, last at`,
+    nobody: "No host serves. A standby takes over within seconds, or its log says why it does not.",
+    noStandby: "There is no standby: if this host is lost, nobody takes over. Start another host on the same database.",
+    behind: "A standby has not prepared the current release yet. A takeover would take longer.",
+  },
+
   verification: {
     now: "Verify now",
     holds: "The log is the one that was signed",

@@ -1,7 +1,7 @@
 //! Installs Debian's packages.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -81,6 +81,15 @@ pub fn unpack_registry() -> Result<()> {
 /// Unpacks a NATS server among the tools on Debian. Elsewhere the tests that need it say that it is missing.
 pub fn unpack_nats() -> Result<()> {
     unpack(NATS).context("no NATS server, which tests of events need")
+}
+
+/// The program of the NATS server among the tools.
+pub fn nats() -> PathBuf {
+    let (package, programs) = NATS;
+    repository::tools()
+        .join(package)
+        .join(programs)
+        .join(package)
 }
 
 /// Unpacks a package that has a program of its name. It is not installed, because Debian would start it as a service.

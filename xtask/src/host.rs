@@ -1,5 +1,6 @@
 //! The verbs that run programs of the workspace: the host and the demonstration.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -17,17 +18,23 @@ pub fn demo(arguments: &[String]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--keep") {
         console::build()?;
     }
+    if arguments.iter().any(|argument| argument == "--cluster") {
+        debian::install_postgres()?;
+        debian::unpack_nats()?;
+    }
     build::demo()?;
+    let nats = debian::nats();
+    let variable = Some(("RIALTO_NATS_SERVER", nats.as_os_str())).filter(|_| nats.exists());
     run(
         &program(build::DEMO_PROFILE, "rialto-demo")?,
         &[],
-        arguments,
+        (arguments, variable),
     )
 }
 
 /// Measures with this host.
 pub fn bench(rialto: &Path, arguments: &[String]) -> Result<()> {
-    run(rialto, &["bench"], arguments)
+    run(rialto, &["bench"], (arguments, None))
 }
 
 /// The host that is measured: this one, or else what operators run, or the same without a profile. The plugins are
@@ -57,7 +64,7 @@ pub fn filler(beside: Option<&Path>) -> Result<PathBuf> {
 
 /// Builds what operators run, then makes a scheme of many participants and a store of many transfers.
 pub fn fill(arguments: &[String]) -> Result<()> {
-    run(&filler(None)?, &[], arguments)
+    run(&filler(None)?, &[], (arguments, None))
 }
 
 /// Builds the plugins, and a program in the profile `release`. Tests use another profile, which compiles
@@ -76,9 +83,14 @@ fn release(package: &str) -> Result<()> {
 }
 
 /// Runs a program: `<program> <verb> schemes/demo …`.
-fn run(program: &Path, verb: &[&str], arguments: &[String]) -> Result<()> {
+fn run(
+    program: &Path,
+    verb: &[&str],
+    (arguments, variable): (&[String], Option<(&str, &OsStr)>),
+) -> Result<()> {
     let mut command = std::process::Command::new(program);
     command
+        .envs(variable)
         .current_dir(repository::root())
         .args(verb)
         .arg(repository::DEMO)

@@ -10,6 +10,7 @@ import { link } from "../data/router";
 import { feed } from "../data/feed";
 import { Badge, Empty, Head, Section, Shown, Time, type Tone } from "../parts/basics";
 import { Table } from "../parts/table";
+import { Hosts } from "../parts/hosts";
 import { Verification } from "../parts/verification";
 import { words } from "../words";
 
@@ -101,6 +102,7 @@ export function Health() {
           )}
         </Shown>
       </Section>
+      <Hosts />
       <Section title={w.now}>
         <Shown of={state}>
           {({ destinations, letters, paused, quarantines, suspensions }) => {

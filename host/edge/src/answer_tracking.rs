@@ -31,6 +31,12 @@ impl AnswerGuard {
     pub fn new(answering: Answering) -> Self {
         Self(Arc::new(answering))
     }
+
+    /// A guard that tells somebody else by being dropped.
+    #[must_use]
+    pub fn of(told: Arc<dyn Send + Sync>) -> Self {
+        Self(told)
+    }
 }
 
 /// The guards of one connection's answers that hyper has taken and not written yet.

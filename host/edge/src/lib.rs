@@ -31,6 +31,7 @@ pub mod spans;
 pub mod tokens;
 mod violation;
 
+pub use answer_tracking::AnswerGuard;
 pub use api::{Api, Served};
 pub use authentication::Authentication;
 pub use body::{Memory, MemoryPermit};

@@ -2,6 +2,7 @@
 
 mod admission;
 mod changes;
+mod cluster;
 mod events;
 mod keys;
 mod operator;

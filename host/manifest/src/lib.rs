@@ -11,6 +11,7 @@
 pub mod audit;
 pub mod certificates;
 pub mod check;
+pub mod cluster;
 pub mod diagnostics;
 pub mod document;
 pub mod events;

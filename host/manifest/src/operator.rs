@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::audit::AuditLog;
 use crate::certificates::Certificates;
 use crate::check;
+use crate::cluster::Cluster;
 use crate::diagnostics::Diagnostics;
 use crate::document::Document;
 use crate::events::Events;
@@ -110,6 +111,9 @@ pub struct OperatorFile {
     /// Where the host keeps its state.
     #[serde(default)]
     pub store: Store,
+    /// How hosts that share a database reach each other. Without this table only the host that serves takes requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Cluster>,
     /// Bounds on outbound requests.
     #[serde(default)]
     pub outbound: Outbound,

@@ -1,5 +1,7 @@
 //! A running host: store, engine, components and listeners, started in the order of their dependencies.
 
+mod listening;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,9 +12,7 @@ use anyhow::Context as _;
 use rialto_components::Runtime;
 use rialto_components::cache::Cache;
 use rialto_components::config::PoolSize;
-use rialto_edge::{
-    Listener, Outbound, Pace, Refusals, Revocations, Service, ServiceLimits, Sources, Tokens,
-};
+use rialto_edge::{Outbound, Pace, Refusals, Revocations, Sources, Tokens};
 use rialto_engine::Recovery;
 use rialto_engine::personal_data::PersonalData;
 use rialto_engine::publications::Outbox;
@@ -39,26 +39,26 @@ use crate::audit_export::ExportThread;
 use crate::audit_key::AuditKey;
 use crate::audit_reader::AuditReader;
 use crate::audit_verification::Verifier;
-use crate::authorization::CurrentAuthorizer;
 use crate::backtest::jobs::{Backtests, Opening};
 use crate::bodies::Bodies;
 use crate::books::Books;
 use crate::browsers::Browsers;
-use crate::calls::{self, Offering};
+use crate::calls::Offering;
 use crate::canaries::HostCanaries;
 use crate::checkpoints::{self, CheckpointsThread, Signed, SignedCollector};
 use crate::clients;
+use crate::cluster::{ClusterCollector, ClusterThread, Clustered};
 use crate::denials::BoundedDenials;
 use crate::disk::{self, Disk};
+use crate::doors::{Doors, Opening as OpeningDoors};
 use crate::events_outside::{self, Selection, SendingThread};
 use crate::exporting::{Exported, Exporting};
-use crate::limits::{bytes, limits, outbound_limits, pace, server_limits, turns_at_once, workers};
+use crate::limits::{bytes, limits, outbound_limits, pace, turns_at_once, workers};
 use crate::live::{self, Live, LiveCollector, VerdictsCollector};
 use crate::log_lines::Delivery;
 use crate::metrics::EngineCollector;
 use crate::opened::Opened;
 use crate::operators::Operators;
-use crate::ops;
 use crate::own_signer::HubSigner;
 use crate::passkeys::Passkeys;
 use crate::personal_data::{HostPeople, Readable as _};
@@ -103,6 +103,8 @@ pub struct Shared {
     pub embedded: Option<Arc<SqliteStore>>,
     /// The same, if several hosts have it and one of them serves.
     pub lease: Option<Arc<PostgresStore>>,
+    /// This host among the others of the scheme, if several share the store.
+    pub clustered: Option<Arc<Clustered>>,
     /// The network of outbound requests.
     pub outbound: Arc<Outbound>,
     /// Releases.
@@ -183,6 +185,8 @@ pub struct Host {
     audit_export: Option<ExportThread>,
     events_outside: Option<SendingThread>,
     handle: Handle,
+    cluster: Option<ClusterThread>,
+    doors: Option<Doors>,
     /// With the lock of the folder.
     _opened: Opened,
 }
@@ -292,9 +296,31 @@ impl Host {
             canaries.clone(),
             clock.clone(),
         )?;
-        if let Some(shared) = opened.shared() {
+        let clustered = opened.shared().cloned();
+        let clustered = clustered.map(|store| Clustered::new(store, clock.clone()));
+        let cluster = clustered.as_ref().map(ClusterThread::start).transpose()?;
+        let mut doors = None;
+        if let (Some(shared), Some(clustered)) = (opened.shared(), &clustered) {
+            metrics.add_collector(Box::new(ClusterCollector(clustered.clone())));
             // All that needs no lease is done.
-            standby::wait_for_lease(shared, start, (&tls, &releases), handle)?;
+            if let Some(cluster) = &operator.cluster {
+                let opening = OpeningDoors {
+                    operator,
+                    folder: start.scheme,
+                    tls: &tls,
+                    clustered,
+                    denials: denials.clone(),
+                };
+                doors = Some(Doors::of(&opening, cluster, handle)?);
+            }
+            if let Some(doors) = &doors {
+                write_addresses(folder, doors.addresses())?;
+                if let Some(address) = doors.addresses().get(OPERATORS) {
+                    clustered.listens_at(*address);
+                }
+            }
+            let prepared = (&releases, &**clustered);
+            standby::wait_for_lease(shared, start, (&tls, prepared, doors.as_ref()), handle)?;
             standby::note_the_keys(shared, start)?;
             start.has_release(&*store)?;
         }
@@ -360,6 +386,7 @@ impl Host {
             store,
             embedded,
             lease: opened.shared().cloned(),
+            clustered,
             outbound,
             releases,
             suspended,
@@ -460,9 +487,16 @@ impl Host {
             audit_export,
             events_outside,
             handle: handle.clone(),
+            cluster,
+            doors,
             _opened: opened,
         };
         host.listen(operator, |name| name == OPERATORS)?;
+        if let (Some(clustered), Some(address)) =
+            (&host.shared.clustered, host.addresses.get(OPERATORS))
+        {
+            clustered.listens_at(*address);
+        }
         catch_up(&host.shared);
         if let Err(told) = start.goes_on() {
             host.stop();
@@ -470,9 +504,7 @@ impl Host {
         }
         host.listen(operator, |name| name != OPERATORS && name != GRPC)?;
         host.listen_for_calls(operator)?;
-        let addresses = serde_json::to_string(&host.addresses).context("writing addresses")?;
-        // It need not survive a power cut, but a reader must find it complete.
-        rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
+        write_addresses(folder, &host.addresses)?;
         // The last step: the thread keeps the engine alive until the host is stopped.
         let Shared {
             engine,
@@ -496,6 +528,13 @@ impl Host {
         self.tls.listeners.contains_key(listener)
     }
 
+    /// Whether an operator has asked this host to hand over.
+    #[must_use]
+    pub fn is_to_hand_over(&self) -> bool {
+        let clustered = self.shared.clustered.as_ref();
+        clustered.is_some_and(|clustered| clustered.is_to_hand_over())
+    }
+
     /// Whether another host has taken over. Then this one must end at once, without `stop`, which would finish what is
     /// under way.
     #[must_use]
@@ -512,6 +551,41 @@ impl Host {
         if let Err(error) = forget_addresses(&self.folder) {
             tracing::warn!("{error:#}");
         }
+        if let Some(mut doors) = self.doors.take() {
+            doors.close(&self.handle);
+        }
+        self.finish();
+        // No turn begins a call any more. Those under way may have made keys, which are destroyed.
+        self.keys.close(Instant::now() + KEYS_CLOSE_MAX);
+        drop(self.cluster.take());
+        self.give_lease_back();
+        // All turns have ended: these are the last spans and almost the last log lines.
+        if let Some(exporting) = self.exporting.take() {
+            exporting.finish(&self.handle);
+        }
+        tracing::info!(version = VERSION, "the host has stopped");
+    }
+
+    /// Hand the scheme over to a standby, and pass requests to it from now on. Requests under way are answered first, and
+    /// all executed turns are written. Then only [`Self::stop`] is left to do.
+    pub fn hand_over(&mut self) {
+        let since = Instant::now();
+        if let Some(clustered) = &self.shared.clustered {
+            clustered.passes();
+        }
+        if let Some(doors) = &self.doors {
+            self.handle.block_on(doors.pass());
+        }
+        self.finish();
+        self.give_lease_back();
+        tracing::info!(
+            milliseconds = since.elapsed().as_millis(),
+            "this host has handed over, and passes requests until it is stopped"
+        );
+    }
+
+    /// End all work: close listeners without a door, and write all executed turns.
+    fn finish(&mut self) {
         let _ = self.stop.send(true);
         for server in self.servers.drain(..) {
             let _ = self.handle.block_on(server);
@@ -537,115 +611,14 @@ impl Host {
         if let Some(sending) = self.events_outside.take() {
             sending.stop();
         }
-        // No turn begins a call any more. Those under way may have made keys, which are destroyed.
-        self.keys.close(Instant::now() + KEYS_CLOSE_MAX);
-        // The last group is written: a standby need not wait until the lease expires.
+    }
+
+    /// The last group is written: a standby need not wait until the lease expires.
+    fn give_lease_back(&self) {
         if let Some(lease) = &self.shared.lease
             && let Err(error) = lease.hand_over()
         {
             tracing::warn!(%error, "the lease could not be handed over; it expires by itself");
-        }
-        // All turns have ended: these are the last spans and almost the last log lines.
-        if let Some(exporting) = self.exporting.take() {
-            exporting.finish(&self.handle);
-        }
-        tracing::info!(version = VERSION, "the host has stopped");
-    }
-
-    fn listen(&mut self, operator: &Operator, these: impl Fn(&str) -> bool) -> anyhow::Result<()> {
-        let http = &operator.http;
-        let limits = server_limits(operator);
-        let service_limits = ServiceLimits {
-            timeout: Duration::from_millis(http.request_timeout.millis()),
-            body_bytes_max: bytes(http.body_max),
-            header_bytes_max: bytes(http.headers_max),
-            bodies: self.shared.bodies.http.clone(),
-            pace: pace(operator),
-            is_full: self.shared.disk.low(),
-        };
-        let listeners = operator.listeners.iter();
-        for (name, listener) in listeners.filter(|(name, _)| these(name.as_str())) {
-            let address = listener.address.socket();
-            let bound = self
-                .handle
-                .block_on(Listener::bind(address, limits.clone()))
-                .with_context(|| format!("listening on {address} for `{name}`"))?;
-            let bound = bound.with_denials(self.shared.denials.clone());
-            self.addresses.insert(name.to_string(), bound.address());
-            let tls = self.tls.listeners.get(name.as_str()).cloned();
-            let server = if name.as_str() == OPERATORS {
-                let router = ops::router(self.shared.clone());
-                let limits = ServiceLimits {
-                    bodies: self.shared.bodies.operators.clone(),
-                    ..service_limits.clone()
-                };
-                let service = self.service(OPERATORS, limits).with_own(ops::document());
-                let service = Arc::new(service);
-                let shared = self.shared.clone();
-                let answer = move |request| {
-                    ops::answer(router.clone(), service.clone(), shared.clone(), request)
-                };
-                self.handle
-                    .spawn(bound.serve(tls, answer, self.stop.subscribe()))
-            } else {
-                let service = Arc::new(self.service(name.as_str(), service_limits.clone()));
-                let shared = self.shared.clone();
-                let answer =
-                    move |request| ops::answer_client(service.clone(), shared.clone(), request);
-                self.handle
-                    .spawn(bound.serve(tls, answer, self.stop.subscribe()))
-            };
-            self.servers.push(server);
-        }
-        Ok(())
-    }
-
-    /// Start the gRPC listener, if there is one.
-    fn listen_for_calls(&mut self, operator: &Operator) -> anyhow::Result<()> {
-        let Some(wanted) = operator.listeners.get(GRPC) else {
-            return Ok(());
-        };
-        let address = wanted.address.socket();
-        let limits = server_limits(operator);
-        let bound = Listener::bind(address, limits.clone());
-        let bound = self.handle.block_on(bound);
-        let bound = bound.with_context(|| format!("listening on {address} for `{GRPC}`"))?;
-        let bound = bound.with_denials(self.shared.denials.clone());
-        self.addresses.insert(GRPC.to_owned(), bound.address());
-        let tls = self.tls.listeners.get(GRPC).cloned();
-        let (ready, following) = ops::health::followed(self.shared.clone(), self.stop.subscribe());
-        self.handle.spawn(following);
-        let service = calls::service(&self.shared, operator, wanted, self.stop.subscribe());
-        let service = service.with_readiness(ready);
-        let server = rialto_grpc::Server::new(bound, service, tls, limits.header_bytes_max);
-        let serving = server.serve(self.stop.subscribe());
-        self.servers.push(self.handle.spawn(serving));
-        Ok(())
-    }
-
-    fn service(&self, listener: &str, limits: ServiceLimits) -> Service {
-        let shared = &self.shared;
-        let api = shared.releases.apis().get(listener).cloned();
-        let service = Service::new(
-            shared.engine.clone(),
-            shared.runtime.clone(),
-            api.unwrap_or_default(),
-            shared.metrics.clone(),
-            shared.spans.clone(),
-            limits,
-            shared.refusals.clone(),
-        )
-        .with_tokens(shared.tokens.clone())
-        .with_sources(shared.sources.clone())
-        .with_revocations(shared.revocations.clone())
-        .with_denials(shared.denials.clone())
-        .with_authorizer(Arc::new(CurrentAuthorizer::new(
-            shared.engine.clone(),
-            shared.runtime.clone(),
-        )));
-        match &shared.passkeys {
-            Some(passkeys) => service.with_confirmations(passkeys.clone()),
-            None => service,
         }
     }
 }
@@ -748,6 +721,14 @@ fn forget_addresses(store: &Path) -> anyhow::Result<()> {
             _ => {}
         }
     }
+    Ok(())
+}
+
+/// Tell the command line where a host listens.
+fn write_addresses(folder: &Path, addresses: &BTreeMap<String, SocketAddr>) -> anyhow::Result<()> {
+    let addresses = serde_json::to_string(addresses).context("writing addresses")?;
+    // It need not survive a power cut, but a reader must find it complete.
+    rialto_files::write(&addresses_path(folder), &[addresses.as_bytes()])?;
     Ok(())
 }
 

@@ -17,6 +17,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::cluster::Clustered;
+use crate::doors::Doors;
 use crate::host::{OPERATORS, addresses_path};
 use crate::limits::server_limits;
 use crate::ops::health::{Check, Readiness};
@@ -26,7 +28,7 @@ use crate::tls::HostTls;
 use crate::{audit_key, authority, hub_key};
 
 /// The time between two looks at the lease.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
 /// The time between two looks whether another release is current.
 const LOOK_AT_RELEASE: Duration = Duration::from_secs(1);
 
@@ -37,7 +39,7 @@ const LOOK_AT_RELEASE: Duration = Duration::from_secs(1);
 pub(crate) fn wait_for_lease(
     store: &PostgresStore,
     start: &Start<'_>,
-    (tls, releases): (&HostTls, &Releases),
+    (tls, (releases, clustered), doors): (&HostTls, (&Releases, &Clustered), Option<&Doors>),
     handle: &Handle,
 ) -> anyhow::Result<()> {
     let mut answering = None;
@@ -60,7 +62,10 @@ pub(crate) fn wait_for_lease(
             Some(Err(LeaseError::Store(error))) if answering.is_none() => break Err(error.into()),
             Some(Err(refused)) if answering.is_none() => {
                 tell(&refused);
-                answering = Some(Answering::start(start, tls, handle)?);
+                answering = Some(match doors {
+                    Some(_) => None,
+                    None => Answering::start(start, (tls, clustered), handle)?,
+                });
             }
             Some(Err(refused)) if !is_told && !matches!(refused, LeaseError::Taken { .. }) => {
                 is_told = true;
@@ -69,6 +74,7 @@ pub(crate) fn wait_for_lease(
             Some(Err(_)) | None => {
                 if prepared_at.is_none_or(|at| at.elapsed() >= LOOK_AT_RELEASE) {
                     prepared = prepare(releases, prepared);
+                    clustered.has_prepared(prepared);
                     prepared_at = Some(Instant::now());
                 }
                 std::thread::sleep(LOOK);
@@ -182,22 +188,27 @@ struct Answering {
 }
 
 impl Answering {
-    fn start(start: &Start<'_>, tls: &HostTls, handle: &Handle) -> anyhow::Result<Option<Self>> {
+    fn start(
+        start: &Start<'_>,
+        (tls, clustered): (&HostTls, &Clustered),
+        handle: &Handle,
+    ) -> anyhow::Result<Option<Self>> {
         let Some(listener) = start.operator.listeners.get(OPERATORS) else {
             return Ok(None);
         };
         let address = listener.address.socket();
         let bound = handle.block_on(Listener::bind(address, server_limits(start.operator)));
         let bound = bound.with_context(|| format!("listening on {address} for `{OPERATORS}`"))?;
+        clustered.listens_at(bound.address());
         let addresses = BTreeMap::from([(OPERATORS, bound.address())]);
         let addresses = serde_json::to_string(&addresses).context("writing addresses")?;
         rialto_files::write(&addresses_path(start.store), &[addresses.as_bytes()])?;
         let (stop, stopped) = watch::channel(false);
         let tls = tls.listeners.get(OPERATORS).cloned();
-        let ready = serde_json::to_string(&readiness()).context("writing the health")?;
+        let ready = serde_json::to_string(&readiness(false)).context("writing the health")?;
         let ready: Arc<str> = ready.into();
         let answer = move |request: http::Request<hyper::body::Incoming>| {
-            let answer = answer(request.uri().path(), &ready);
+            let answer = answer(request.uri().path(), (false, &ready));
             async move { answer }
         };
         let server = handle.spawn(bound.serve(tls, answer, stopped));
@@ -213,22 +224,37 @@ impl Answering {
     }
 }
 
-fn readiness() -> Readiness {
+/// The health of a standby. One that passes requests to a host that serves is ready for them.
+fn readiness(passes: bool) -> Readiness {
+    let says = if passes {
+        "standby: this host passes requests to the one that serves"
+    } else {
+        "standby: this host has not the lease, and serves when it gets it"
+    };
     Readiness {
-        ready: false,
+        ready: passes,
         checks: vec![Check {
             check: "lease",
-            ok: false,
-            says: "standby: this host has not the lease, and serves when it gets it".into(),
+            ok: passes,
+            says: says.into(),
         }],
     }
 }
 
-fn answer(path: &str, ready: &str) -> Response<Full<Bytes>> {
+/// What a host that does not serve answers when its health is asked for. `passes` says whether it passes requests to one that
+/// does.
+pub(crate) fn health(path: &str, passes: bool) -> Response<Full<Bytes>> {
+    // A struct of texts and flags is always JSON.
+    let ready = serde_json::to_string(&readiness(passes)).unwrap_or_default();
+    answer(path, (passes, &ready))
+}
+
+fn answer(path: &str, (is_ready, ready): (bool, &str)) -> Response<Full<Bytes>> {
     let json = HeaderValue::from_static("application/json");
     let text = HeaderValue::from_static("text/plain; charset=utf-8");
     let (status, form, body) = match path {
         "/health/live" => (StatusCode::OK, text, "live\n"),
+        "/health/ready" if is_ready => (StatusCode::OK, json, ready),
         "/health/ready" => (StatusCode::SERVICE_UNAVAILABLE, json, ready),
         _ => (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -248,11 +274,14 @@ mod tests {
 
     #[test]
     fn a_standby_is_alive_and_not_ready() {
-        let ready = serde_json::to_string(&readiness()).unwrap();
-        let status = |path| answer(path, &ready).status().as_u16();
+        let ready = serde_json::to_string(&readiness(false)).unwrap();
+        let status = |path| answer(path, (false, &ready)).status().as_u16();
         assert_eq!(status("/health/live"), 200);
         assert_eq!(status("/health/ready"), 503);
         assert_eq!(status("/releases"), 503);
         assert!(ready.contains("standby"), "{ready}");
+        assert_eq!(health("/health/ready", false).status().as_u16(), 503);
+        assert_eq!(health("/health/ready", true).status().as_u16(), 200);
+        assert_eq!(health("/health/live", false).status().as_u16(), 200);
     }
 }

@@ -64,6 +64,12 @@ impl ClientCertificate {
         }
     }
 
+    /// The certificates that the client has shown, as DER: its own first.
+    #[must_use]
+    pub fn chain(&self) -> Vec<Vec<u8>> {
+        self.chain.iter().map(|one| one.to_vec()).collect()
+    }
+
     /// The SHA-256 of the certificate's DER, as in RFC 8705. It is computed once for a connection. It proves nothing:
     /// ask [`ClientCertificate::identity`] first.
     #[must_use]

@@ -29,7 +29,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    const fn alpn(self) -> &'static [u8] {
+    pub(crate) const fn alpn(self) -> &'static [u8] {
         match self {
             Self::Http1 => b"http/1.1",
             Self::Http2 => b"h2",
@@ -102,6 +102,14 @@ impl ListenerTls {
         let chain = chain.map(|chain| chain.iter().map(|c| c.clone().into_owned()).collect());
         let certificate = chain.map(|chain| ClientCertificate::new(self.clone(), chain));
         Ok((stream, certificate))
+    }
+
+    /// The certificate of a client whose handshake another host has done, with the same files: DER, its own first. Whom it
+    /// proves is verified here. That the client has its key was verified there.
+    #[must_use]
+    pub fn client_certificate(self: &Arc<Self>, chain: Vec<Vec<u8>>) -> ClientCertificate {
+        let chain = chain.into_iter().map(CertificateDer::from).collect();
+        ClientCertificate::new(self.clone(), chain)
     }
 
     /// Reads the files again when they change, until told to stop. If new files cannot be used, the old ones stay.

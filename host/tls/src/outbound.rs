@@ -1,12 +1,17 @@
 //! TLS of outbound requests: whom destinations must be certified by, and the certificate that the host shows them. Also
 //! the TLS of the command line towards its own host.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
@@ -21,6 +26,7 @@ use tokio_rustls::rustls::{
 
 use crate::expiry::{self, Expiry};
 use crate::files::{self, BadTls, ChangedFile, Digests, Snapshot};
+use crate::listener::Protocol;
 use crate::private_key::PrivateKey;
 
 /// The protocol inside TLS (ALPN) of outbound requests.
@@ -153,6 +159,28 @@ impl OutboundTls {
         }
         let config = Arc::new(self.usual.config(&Snapshot::default())?);
         Ok(loaded.usual.get_or_init(|| config).clone())
+    }
+
+    /// Does the handshake with a server at this address, whose certificate must be for its IP address, for this protocol.
+    ///
+    /// # Errors
+    /// When the handshake or the connection fails, or there are no authorities.
+    pub async fn connect<S>(
+        &self,
+        address: SocketAddr,
+        stream: S,
+        protocol: Protocol,
+    ) -> io::Result<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let config = self.config(&address.ip().to_string(), address.port());
+        let mut config = (*config.map_err(io::Error::other)?).clone();
+        config.alpn_protocols = vec![protocol.alpn().to_vec()];
+        let name = ServerName::from(address.ip());
+        TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
     }
 
     /// When the certificates expire.

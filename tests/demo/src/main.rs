@@ -3,6 +3,7 @@
 //! try next.
 
 mod audited;
+mod cluster;
 mod diagram;
 mod kept;
 mod ledger;
@@ -58,6 +59,10 @@ struct Arguments {
     /// keys be in a PKCS #11 token.
     #[arg(long)]
     secure: bool,
+    /// Run three hosts on a PostgreSQL database, with events to NATS; send the payment to a host that does not serve, kill the
+    /// one that does, and pay again.
+    #[arg(long, conflicts_with_all = ["secure", "state", "mermaid", "again"])]
+    cluster: bool,
     /// Print the payment as a Mermaid sequence diagram.
     #[arg(long, conflicts_with_all = ["json", "keep"])]
     mermaid: bool,
@@ -97,6 +102,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
             next::print(&arguments.scheme, None, arguments.columns())?;
         }
         return Ok(0);
+    }
+    if arguments.cluster {
+        return of_cluster(arguments);
     }
     let token = arguments.secure.then(DemoToken::of_process).transpose()?;
     // Before anything is read or compiled, so that the screen is not empty.
@@ -141,6 +149,31 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     told.map(|()| 0)
 }
 
+/// The demonstration with several hosts.
+fn of_cluster(arguments: &Arguments) -> anyhow::Result<u8> {
+    let manifest = load(&arguments.scheme)?;
+    let temporary = tempfile::Builder::new()
+        .prefix("rialto-demo-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()?;
+    let program = std::env::current_exe()?.with_file_name("rialto");
+    let order = Order {
+        amount: arguments.amount.clone(),
+    };
+    cluster::run(
+        (&manifest, &order),
+        (temporary.path(), &program),
+        arguments.json,
+        |runtime| {
+            if arguments.keep {
+                out::line("everything runs on: stop with Ctrl-C")?;
+                runtime.block_on(tokio::signal::ctrl_c())?;
+            }
+            Ok(())
+        },
+    )
+}
+
 fn load(folder: &Path) -> anyhow::Result<Manifest> {
     Manifest::load(folder).map_err(|problems| {
         out::note(problems.render_for(&std::io::stderr(), 100).trim_end());
@@ -163,7 +196,7 @@ fn tell(
         secured.approve(host)?;
         secured.register(state)?;
     }
-    let scene = runtime.block_on(Scene::open(manifest, host, secured))?;
+    let scene = runtime.block_on(Scene::open(manifest, &hub(host)?, secured))?;
     quiet(host)?;
     let before = Ledger::read(host)?;
     let outcome = runtime.block_on(scene.pay(&order));
@@ -231,6 +264,18 @@ fn tell(
         let reason = told.outcome.failure.as_ref().map(|f| f.reason());
         bail!("the payment failed: {}", reason.unwrap_or_default());
     }
+}
+
+/// The URL at which FSPs reach the host.
+fn hub(host: &Host) -> anyhow::Result<String> {
+    let hub = host.addresses().get("fsps");
+    let hub = hub.context("the scheme has no listener `fsps`")?;
+    let scheme = if host.has_tls("fsps") {
+        "https"
+    } else {
+        "http"
+    };
+    Ok(format!("{scheme}://{hub}"))
 }
 
 /// Wait until the host has nothing left to do.

@@ -2,7 +2,6 @@
 
 use crate::secure::Secured;
 use anyhow::{Context as _, bail};
-use rialto::host::Host;
 use rialto_manifest::Manifest;
 use rialto_simulator::{
     Fsp, FspId, FspSettings, PartyId, PaymentOutcome, PaymentRequest, Recorded,
@@ -23,22 +22,12 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Start the scheme's first two participants, and associate the payee's party.
+    /// Start the scheme's first two participants, who send to the hub at this URL, and associate the payee's party.
     pub async fn open(
         manifest: &Manifest,
-        host: &Host,
+        hub: &str,
         secured: Option<&Secured>,
     ) -> anyhow::Result<Self> {
-        let hub = host
-            .addresses()
-            .get("fsps")
-            .context("the scheme has no listener `fsps`")?;
-        let scheme = if host.has_tls("fsps") {
-            "https"
-        } else {
-            "http"
-        };
-        let hub = format!("{scheme}://{hub}");
         let mut participants = manifest.scheme().participants.iter();
         let (Some(first), Some(second)) = (participants.next(), participants.next()) else {
             bail!("the demonstration needs two participants in the scheme");
@@ -56,7 +45,7 @@ impl Scene {
                 .map_or(&*url, |(_, address)| address)
                 .parse()
                 .with_context(|| format!("{url} is no address of this machine"))?;
-            settings.hub = Some(hub.clone());
+            settings.hub = Some(hub.to_owned());
             if let Some(secured) = secured {
                 secured.equip(&mut settings);
             }

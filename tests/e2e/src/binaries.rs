@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::handbook;
+
 /// What to do about a program or a component that is not there.
 pub const BUILD_FIRST: &str = "run `cargo xtask build` first";
 
@@ -21,6 +23,12 @@ pub fn rialto() -> anyhow::Result<PathBuf> {
 /// When it has not been built.
 pub fn rialto_demo() -> anyhow::Result<PathBuf> {
     find("rialto-demo")
+}
+
+/// The NATS server, which `cargo xtask test` unpacks. It may be missing.
+#[must_use]
+pub fn nats_server() -> PathBuf {
+    handbook::root().join("target/tools/nats-server/usr/sbin/nats-server")
 }
 
 /// The project's verbs, `cargo xtask`.

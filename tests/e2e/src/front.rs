@@ -51,8 +51,13 @@ impl Front {
         let url = host.url("fsps")?;
         let address = url.strip_prefix("http://").context("a host without TLS")?;
         let address = address.parse().context("the host's address")?;
-        self.leads_to.send_replace(Some(address));
+        self.lead_to_address(address);
         Ok(())
+    }
+
+    /// The same for a host that listens here.
+    pub fn lead_to_address(&self, address: SocketAddr) {
+        self.leads_to.send_replace(Some(address));
     }
 }
 

@@ -34,6 +34,9 @@ const STORE_VARIABLE: &str = "RIALTO_TEST_STORE";
 /// See [`STORE_VARIABLE`].
 const POSTGRES: &str = "postgres";
 
+/// What stands before the address at which a host takes requests from other hosts.
+const CLUSTER: &str = "[cluster]\nlisten = \"";
+
 /// A scheme's folder. It goes away with this value, unless the test fails: then it stays, for its
 /// store and its log, and the failure says where.
 pub struct TestScheme {
@@ -101,6 +104,15 @@ impl TestScheme {
         self.replace("rialto.toml", path, &format!("{path}\nurl = \"{url}\""))
     }
 
+    /// Has hosts of this scheme take requests from each other. `more` is the rest of the table.
+    ///
+    /// # Errors
+    /// When no port is free, or rialto.toml cannot be written.
+    pub fn in_cluster(&self, more: &str) -> anyhow::Result<()> {
+        let address = format!("127.0.0.1:{}", ports::free()?);
+        self.add_host_settings(&format!("\n{CLUSTER}{address}\"\n{more}"))
+    }
+
     /// A folder for another host of this scheme, on the same database: its listeners have ports of their own.
     ///
     /// # Errors
@@ -122,10 +134,16 @@ impl TestScheme {
             .create(other.path().join(secrets))?;
         let key = |scheme: &Self| scheme.path().join(secrets).join(master_key);
         fs::copy(key(self), key(&other)).context("the master key, which the first host makes")?;
-        for name in ["fsps", "operators"] {
-            let text = fs::read_to_string(other.path().join("rialto.toml"))?;
-            let listener = format!("[listeners.{name}]\naddress = \"");
-            let rest = text.split_once(&listener).context("a listener")?.1;
+        let text = fs::read_to_string(other.path().join("rialto.toml"))?;
+        for before in [
+            "[listeners.fsps]\naddress = \"",
+            "[listeners.operators]\naddress = \"",
+            CLUSTER,
+        ] {
+            let Some((_, rest)) = text.split_once(before) else {
+                ensure!(before == CLUSTER, "no listener follows {before:?}");
+                continue;
+            };
             let address = rest.split('"').next().context("its address")?;
             let free = format!("127.0.0.1:{}", ports::free()?);
             other.replace("rialto.toml", address, &free)?;

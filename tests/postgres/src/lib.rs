@@ -35,8 +35,19 @@ pub fn shared() -> &'static Server {
     SHARED.get_or_init(Server::new)
 }
 
+/// Whether this machine has PostgreSQL.
+pub fn is_installed() -> bool {
+    found().is_some()
+}
+
 /// The folder of the newest PostgreSQL's programs.
 fn programs() -> PathBuf {
+    found().expect(
+        "no PostgreSQL: `cargo xtask test` installs it on Debian; elsewhere put its programs into PATH",
+    )
+}
+
+fn found() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut versions: Vec<PathBuf> = versions
         .filter_map(|version| Some(version.ok()?.path().join("bin")))
@@ -47,9 +58,7 @@ fn programs() -> PathBuf {
         let path = std::env::var_os("PATH")?;
         std::env::split_paths(&path).find(|folder| folder.join("initdb").exists())
     };
-    versions.pop().or_else(in_path).expect(
-        "no PostgreSQL: `cargo xtask test` installs it on Debian; elsewhere put its programs into PATH",
-    )
+    versions.pop().or_else(in_path)
 }
 
 /// A command for an ordinary user.

@@ -55,6 +55,7 @@ pub(crate) fn operator(document: &Document<OperatorFile>, problems: &mut Diagnos
     super::keys::personal_data(document, problems);
     super::tls::outbound(document, problems);
     super::events::events(document, problems);
+    super::cluster::cluster(document, problems);
     let http = &file.http;
     let too_small = http.bodies_max < http.body_max;
     if too_small {

@@ -8,6 +8,7 @@ mod bench;
 mod bundle;
 mod canary;
 mod check;
+mod cluster;
 mod compiled;
 mod coverage;
 mod dead_letters;
@@ -187,6 +188,9 @@ enum Command {
     /// Copy a stopped host's store from SQLite to PostgreSQL, or back
     #[command(subcommand)]
     Store(store::Store),
+    /// Show the hosts that share a scheme's database, and which of them serves
+    #[command(subcommand)]
+    Cluster(cluster::Cluster),
     /// Run simulated FSPs that speak FSPIOP
     Simulate(simulate::Simulate),
     /// Measure complete payments through a host and simulated FSPs on this machine
@@ -241,6 +245,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Store(store) => store.run(),
+        Command::Cluster(cluster) => cluster.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Bench(bench) => bench.run(),
         Command::Version => {

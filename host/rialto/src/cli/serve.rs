@@ -91,7 +91,7 @@ impl Serve {
             stopping: stopping.clone(),
             log,
         };
-        let host = match Host::start_from(&start, runtime.handle()) {
+        let mut host = match Host::start_from(&start, runtime.handle()) {
             Ok(host) => host,
             Err(error) if stopping.load(Ordering::Relaxed) => {
                 tracing::info!("the host stopped before it was ready: {error:#}");
@@ -103,8 +103,11 @@ impl Serve {
             },
         };
         tell_addresses(&host, &operator);
-        let failed = runtime.block_on(until_stopped(&host, told));
-        if host.is_taken_over() {
+        let mut ends = runtime.block_on(until_ends(&host, told.clone()));
+        if ends == Ends::HandsOver {
+            host.hand_over();
+            ends = runtime.block_on(until_told(told));
+        } else if host.is_taken_over() {
             tracing::error!(
                 "the host ends at once: another host has taken over the store, and serves"
             );
@@ -112,7 +115,7 @@ impl Serve {
             std::process::exit(i32::from(TAKEN_OVER));
         }
         host.stop();
-        Ok(u8::from(failed))
+        Ok(u8::from(ends == Ends::Failed))
     }
 
     fn store(&self, operator: &Operator) -> PathBuf {
@@ -180,21 +183,42 @@ async fn listen_for_signals(stopping: Arc<AtomicBool>) -> anyhow::Result<Told> {
     Ok(told)
 }
 
-/// Waits for a signal, or for the store to fail. Returns whether the store failed.
-async fn until_stopped(host: &Host, mut told: Told) -> bool {
+/// Why a host serves no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// It was told to stop.
+    Told,
+    /// Its store has failed.
+    Failed,
+    /// An operator has asked it to hand over.
+    HandsOver,
+}
+
+/// Waits for a signal, for an operator's word, or for the store to fail.
+async fn until_ends(host: &Host, mut told: Told) -> Ends {
     let mut look = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
-            _ = told.wait_for(Option::is_some) => return false,
+            _ = told.wait_for(Option::is_some) => return Ends::Told,
             _ = look.tick() => {
                 if host.is_taken_over() {
-                    return true;
+                    return Ends::Failed;
                 }
                 if let Some(failure) = host.shared.engine.failure() {
                     tracing::error!(%failure, "the host stops because its store failed");
-                    return true;
+                    return Ends::Failed;
+                }
+                if host.is_to_hand_over() {
+                    return Ends::HandsOver;
                 }
             }
         }
     }
+}
+
+/// Waits for a signal.
+async fn until_told(mut told: Told) -> Ends {
+    // The sender lives as long as the process.
+    let _ = told.wait_for(Option::is_some).await;
+    Ends::Told
 }

@@ -9,6 +9,7 @@ mod backtests;
 mod books;
 mod callers;
 mod canaries;
+mod cluster;
 mod components;
 mod console;
 mod cookies;
@@ -66,6 +67,9 @@ use callers::caller_of;
 
 pub use archives::ShownArchive;
 pub use backtests::{JudgedInput, OneVerdict};
+pub use cluster::{
+    HandedOver, NewHandover, ShownCluster, ShownHost, ShownHostState, ShownPartition,
+};
 pub use deliveries::{Retried, Retry, ShownPause};
 pub use drafts::{BundleRead, NewDraft};
 pub use drill::{Drill, DrilledRule, NewDrill, ShownFailure, ShownTerms};
@@ -96,11 +100,12 @@ type Host = State<Arc<Shared>>;
 struct HasBody(bool);
 
 /// The first segments of the paths below. On the operators' listener no component may serve paths with them.
-const OWN: [&str; 31] = [
+const OWN: [&str; 32] = [
     "archives",
     "audit-log",
     "books",
     "canaries",
+    "cluster",
     "components",
     "confirmations",
     "console",
@@ -162,6 +167,8 @@ routes! {
     CLOSED closed
     "/shadows" get shadows::list;
     "/canaries" get canaries::list;
+    "/cluster" get cluster::show;
+    "/cluster/handover" post cluster::hand_over;
     "/releases" get releases::list, post releases::apply;
     "/releases/plan" post releases::plan;
     "/releases/draft" post drafts::edit;

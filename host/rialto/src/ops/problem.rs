@@ -95,6 +95,7 @@ kinds! {
     RuleNotInQuarantine CONFLICT "rule-not-in-quarantine" "The rule is not in quarantine.",
     SuspensionLapsed CONFLICT "suspension-lapsed" "Nobody has confirmed the person's last suspension.",
     ComponentMissing CONFLICT "component-missing" "A component has not been sent.",
+    NoStandby CONFLICT "no-standby" "No standby is ready to take over, or the hosts have no addresses for each other.",
     CheckRuns CONFLICT "check-runs" "A check of the books runs already.",
     UnderWay CONFLICT "under-way" "The dead letter is being retried or dropped right now.",
     CheckUnderWay CONFLICT "check-under-way" "A check of the audit log runs already.",

@@ -4,6 +4,7 @@
 
 mod beside;
 mod database;
+mod hosts;
 mod journal;
 mod killed_server;
 mod leases;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rialto_tests::binaries::rialto_demo;
 use rialto_tests::handbook::{blocks, read};
-use rialto_tests::{CliOutput, TestScheme};
+use rialto_tests::{CliOutput, TestScheme, binaries};
 use serde_json::Value;
 
 const CONTEXTS: [&str; 9] = [
@@ -363,4 +363,32 @@ fn a_reader_that_has_seen_enough_ends_the_demonstration_quietly() {
     stderr.read_to_string(&mut errors).unwrap();
     assert!(child.wait().unwrap().success(), "{errors}");
     assert!(!errors.contains("panicked"), "{errors}");
+}
+
+#[test]
+fn demonstration_of_several_hosts_pays_before_and_after_a_kill() {
+    let scheme = TestScheme::demo().unwrap();
+    let output = CliOutput::of(rialto_demo().unwrap(), |command| {
+        command
+            .arg(scheme.path())
+            .args(["--cluster", "--json"])
+            .env("RIALTO_NATS_SERVER", binaries::nats_server());
+    });
+    let output = output.unwrap();
+    assert_eq!(output.code, 0, "{output}");
+    let lines = output.stdout.lines();
+    let lines: Vec<Value> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
+    let [hosts, first, killed, second, last] = &lines[..] else {
+        panic!("{output}");
+    };
+    assert_eq!(hosts["hosts"].as_array().unwrap().len(), 3, "{hosts}");
+    let place = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+    assert_eq!(place(first, "sentTo"), "host-2");
+    assert_eq!(place(first, "servedBy"), "host-1");
+    assert_eq!(place(killed, "killed"), "host-1");
+    assert_ne!(place(second, "servedBy"), "host-1");
+    assert_eq!(place(second, "servedBy"), place(killed, "takenOverBy"));
+    assert!(last["eventsAtNats"].as_u64().unwrap() > 0, "{last}");
+    assert_eq!(last["transfers"].as_array().unwrap().len(), 2, "{last}");
+    assert_eq!(last["transferState"], "COMMITTED", "{last}");
 }

@@ -63,6 +63,7 @@ mod plans;
 mod platform_configuration;
 mod postgres;
 mod power_cut;
+mod relayed;
 mod releases;
 mod reminders;
 mod restart;

@@ -7,11 +7,13 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use rialto_postgres_server::{Server, shared};
+use rialto_simulator::fsp::FailureKind;
 use rialto_simulator::ports;
 use rialto_tests::front::Front;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::{CliOutput, RunningHost, TestScheme, World, WorldOptions, binaries};
+use serde_json::{Value, json};
 
 use crate::contracts::get;
 use crate::torment::{self, LIQUIDITY};
@@ -22,14 +24,14 @@ const KILLS: u32 = 4;
 const SOON: Duration = Duration::from_secs(60);
 
 /// A demonstration scheme on a database of its own, and the database's name.
-fn on_postgres() -> (TestScheme, String) {
+pub(crate) fn on_postgres() -> (TestScheme, String) {
     let scheme = TestScheme::demo().unwrap();
     let database = scheme.on_postgres().unwrap();
     (scheme, database)
 }
 
 /// The address of a listener that rialto.toml names.
-fn address(scheme: &TestScheme, listener: &str) -> String {
+pub(crate) fn address(scheme: &TestScheme, listener: &str) -> String {
     let text = fs::read_to_string(scheme.path().join("rialto.toml")).unwrap();
     let table: toml::Table = text.parse().unwrap();
     let address = table["listeners"][listener]["address"].as_str().unwrap();
@@ -37,7 +39,7 @@ fn address(scheme: &TestScheme, listener: &str) -> String {
 }
 
 /// Wait until a host says that it is a standby.
-async fn is_standby(scheme: &TestScheme) {
+pub(crate) async fn is_standby(scheme: &TestScheme) {
     let operators = address(scheme, "operators");
     let host = operators.strip_prefix("http://").unwrap();
     until("the other host is a standby", SOON, async || {
@@ -55,7 +57,7 @@ async fn is_standby(scheme: &TestScheme) {
 }
 
 /// A host, its standby's folder, and what stands before both.
-async fn pair(options: WorldOptions, scheme: TestScheme) -> (World, TestScheme, Front) {
+pub(crate) async fn pair(options: WorldOptions, scheme: TestScheme) -> (World, TestScheme, Front) {
     let front = Front::start().await.unwrap();
     let options = WorldOptions {
         front: Some(front.clone()),
@@ -147,6 +149,7 @@ async fn a_host_that_was_frozen_past_its_lease_ends_without_an_act() {
     world.host.freeze(true).unwrap();
     standby.wait_until_ready().unwrap();
     front.lead_to(&standby).unwrap();
+    reaches(&world).await;
     let mut old = std::mem::replace(&mut world.host, standby);
     committed(&world.pay("2", "USD").await).unwrap();
     let groups_of_old =
@@ -174,12 +177,65 @@ async fn a_host_that_is_told_to_stop_hands_over_at_once() {
     let mut standby = RunningHost::standby(&other).unwrap();
     is_standby(&other).await;
     committed(&world.pay("1", "USD").await).unwrap();
+    hosts(&world, "a standby", "standby ").await;
+    let status = world.host.cli(&["cluster", "status", "--json"]).unwrap();
+    let status: Value = serde_json::from_str(&status.success().unwrap()).unwrap();
+    let states: Vec<_> = status["hosts"].as_array().unwrap().iter().collect();
+    let states: Vec<_> = states.iter().map(|h| (&h["state"], &h["isThis"])).collect();
+    assert_eq!(
+        states,
+        [
+            (&json!("SERVING"), &json!(true)),
+            (&json!("STANDBY"), &json!(false))
+        ]
+    );
+    let before = status["partitions"][0]["epoch"].as_u64().unwrap();
+    assert_eq!(status["partitions"][0]["owner"], status["hosts"][0]["id"]);
     world.host.stop().unwrap();
     standby.wait_until_ready().unwrap();
     front.lead_to(&standby).unwrap();
+    reaches(&world).await;
     world.host = standby;
+    // The host that has stopped is no host any more, and nobody is left to take over.
+    hosts(&world, "no standby", "NO STANDBY").await;
+    let status = world.host.cli(&["cluster", "status", "--json"]).unwrap();
+    let status: Value = serde_json::from_str(&status.success().unwrap()).unwrap();
+    let after = status["partitions"][0]["epoch"].as_u64().unwrap();
+    assert!(after > before, "{after} after {before}");
+    assert_eq!(status["hosts"].as_array().unwrap().len(), 1, "{status}");
+    let metrics = get(world.host.url("operators").unwrap(), "/metrics");
+    assert!(
+        metrics.contains("rialto_cluster_hosts{state=\"serving\"} 1"),
+        "{metrics}"
+    );
     committed(&world.pay("2", "USD").await).unwrap();
     assert_eq!(world.settled_books().await.unwrap().transfers().len(), 2);
+}
+
+/// Wait until FSPs reach the host that they are led to. What stands before the hosts has cut their connections to the other
+/// one, and their first messages after that may be lost, so each asks for something until it is answered.
+pub(crate) async fn reaches(world: &World) {
+    let nothing = "00000000-0000-4000-8000-000000000000";
+    for fsp in [world.payer(), world.payee()] {
+        until("an FSP reaches the other host", SOON, async || {
+            let told = fsp.query_transfer(nothing).await.map(|_| ());
+            let failure = told.expect_err("there is no such transfer");
+            let is_cut = failure.kind == FailureKind::Unreachable;
+            Ok((!is_cut).then_some(()).ok_or(failure.to_string()))
+        })
+        .await
+        .unwrap();
+    }
+}
+
+/// Wait until the host that serves says this of the hosts.
+pub(crate) async fn hosts(world: &World, what: &str, words: &str) {
+    until(what, SOON, async || {
+        let said = world.host.cli(&["cluster", "status"])?.success()?;
+        Ok(said.contains(words).then_some(()).ok_or(said))
+    })
+    .await
+    .unwrap();
 }
 
 /// What a host says that must not serve.

@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use rialto_simulator::PaymentRequest;
-use rialto_tests::TestScheme;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
+use rialto_tests::{RunningHost, TestScheme};
 use serde_json::{Value, json};
 
 use super::{SOON, Scene};
 use crate::dead_letters::{SICK, apply};
+use crate::postgres::is_standby;
 
 /// The log's key.
 const AUDIT: &str = r#"
@@ -55,6 +56,23 @@ async fn audit_log_is_verified_in_the_console() {
     desk.shows("Checked for rita at").await;
     desk.open("audit").await;
     desk.shows("The log is the one that was signed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_of_a_scheme_and_a_missing_standby_are_shown() {
+    let scene = Scene::with(|scheme: &TestScheme| {
+        scheme.on_postgres().unwrap();
+    })
+    .await;
+    let desk = scene.signed_in("rita").await;
+    desk.open("health").await;
+    desk.shows("There is no standby").await;
+    let other = scene.world.scheme.for_another_host().unwrap();
+    let standby = RunningHost::standby(&other).unwrap();
+    is_standby(&other).await;
+    desk.shows("(this one)").await;
+    desk.has_not("p.warned").await;
+    drop(standby);
 }
 
 #[tokio::test(flavor = "multi_thread")]

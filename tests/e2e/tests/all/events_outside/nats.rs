@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use rialto_simulator::ports;
-use rialto_tests::handbook::root;
+use rialto_tests::binaries;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -80,7 +80,7 @@ impl Nats {
 
     /// Starts it on its port and its data.
     pub fn go_on(&mut self) {
-        let program = root().join("target/tools/nats-server/usr/sbin/nats-server");
+        let program = binaries::nats_server();
         assert!(
             program.is_file(),
             "there is no NATS server: `cargo xtask test` unpacks Debian's package nats-server"

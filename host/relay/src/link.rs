@@ -1,0 +1,272 @@
+//! The link to the host that serves: one connection of HTTP/2 for all requests that this host takes for it.
+//!
+//! A request waits for a host that serves, within its time. It is sent again only if the other host has not looked at it: it
+//! could not be sent, or it was answered "not mine". If the connection ends before the answer came, nobody knows what became
+//! of the request, and the client is told so.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rialto_edge::{AnswerGuard, contained};
+use rialto_tls::{OutboundTls, Protocol};
+use tokio::net::TcpStream;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
+
+use crate::gathered::Gathered;
+use crate::origin::{self, ANSWER, NOT_MINE, Origin};
+use crate::{Answer, AnyBody, any_body};
+
+/// How long a connection may take to be made.
+const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+/// The pause before who serves is looked at again.
+const PAUSE: Duration = Duration::from_millis(20);
+/// A connection on which nothing comes is asked whether it is well after this time, and given up after as long again.
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
+/// The media type of answers that no other host has given.
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// How requests are passed.
+pub struct LinkSettings {
+    /// The address for other hosts of the one that serves; none if nobody does.
+    pub serves: watch::Receiver<Option<SocketAddr>>,
+    /// Has somebody look who serves.
+    pub look: Box<dyn Fn() + Send + Sync>,
+    /// The certificate that this host shows, and whom others must be certified by. Without it, connections have no TLS.
+    pub tls: Option<Arc<OutboundTls>>,
+    /// How long a request waits for a host that serves.
+    pub patience: Duration,
+    /// How long a client may take to send a request's body, and a host to answer.
+    pub answer_within: Duration,
+}
+
+/// The link to the host that serves, whichever it is.
+pub struct Link {
+    settings: LinkSettings,
+    /// The connection, and to which address.
+    connection: Mutex<Option<(SocketAddr, SendRequest<AnyBody>)>>,
+}
+
+/// What became of one attempt.
+enum Attempt {
+    Answered(Answer),
+    /// The other host has not looked at it.
+    NotTaken,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Link {
+    /// A link. It connects when there is a request.
+    #[must_use]
+    pub fn new(settings: LinkSettings) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            connection: Mutex::default(),
+        })
+    }
+
+    /// Have the host that serves answer a request.
+    pub async fn pass(&self, request: Request<Incoming>, origin: &Origin) -> Answer {
+        let (mut head, body) = request.into_parts();
+        origin.put_into(&mut head);
+        let reading = tokio::time::timeout(self.settings.answer_within, Gathered::read(body));
+        let Ok(Ok(mut body)) = reading.await else {
+            return told(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request's body did not come in time",
+            );
+        };
+        let until = Instant::now() + self.settings.patience;
+        while body.is_there() {
+            match self.attempt(&head, &mut body, until).await {
+                Attempt::Answered(answer) => return answer,
+                Attempt::Unknown => {
+                    return told(
+                        StatusCode::BAD_GATEWAY,
+                        "the connection to the host that serves has ended, and nobody knows whether it has taken the request: ask \
+                         for its outcome, or send it again with the same id",
+                    );
+                }
+                Attempt::NotTaken if Instant::now() >= until => break,
+                Attempt::NotTaken => {
+                    (self.settings.look)();
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+        told(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no host serves at this moment; nothing was done, so send the request again",
+        )
+    }
+
+    async fn attempt(
+        &self,
+        head: &http::request::Parts,
+        body: &mut Gathered,
+        until: Instant,
+    ) -> Attempt {
+        let Some(mut sender) = self.connected(until).await else {
+            return Attempt::NotTaken;
+        };
+        let Some(sent) = body.take() else {
+            return Attempt::NotTaken;
+        };
+        let request = Request::from_parts(head.clone(), sent);
+        let sending = tokio::time::timeout(
+            self.settings.answer_within,
+            sender.try_send_request(request),
+        );
+        match sending.await {
+            Ok(Ok(response)) if response.headers().contains_key(NOT_MINE) => Attempt::NotTaken,
+            Ok(Ok(response)) => Attempt::Answered(answered(response, sender)),
+            Ok(Err(mut error)) => {
+                self.forget().await;
+                match error.take_message() {
+                    Some(not_sent) => {
+                        body.put_back(not_sent.into_body());
+                        Attempt::NotTaken
+                    }
+                    None => {
+                        tracing::warn!(error = %error.error(), "the connection to the host that serves has ended");
+                        Attempt::Unknown
+                    }
+                }
+            }
+            Err(_) => Attempt::Unknown,
+        }
+    }
+
+    /// The connection to the host that serves now.
+    async fn connected(&self, until: Instant) -> Option<SendRequest<AnyBody>> {
+        let address = self.serves(until).await?;
+        let mut connection = self.connection.lock().await;
+        if let Some((to, sender)) = &*connection
+            && *to == address
+            && !sender.is_closed()
+        {
+            return Some(sender.clone());
+        }
+        *connection = None;
+        let connecting = tokio::time::timeout(CONNECT_WITHIN, self.connect(address));
+        let failed = match connecting.await {
+            Ok(Ok(sender)) => {
+                *connection = Some((address, sender.clone()));
+                return Some(sender);
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it did not answer in time".to_owned(),
+        };
+        tracing::debug!(%address, failed, "the host that serves was not reached");
+        None
+    }
+
+    /// The address of the host that serves.
+    async fn serves(&self, until: Instant) -> Option<SocketAddr> {
+        let mut serves = self.settings.serves.clone();
+        loop {
+            if let Some(address) = *serves.borrow_and_update() {
+                return Some(address);
+            }
+            (self.settings.look)();
+            let soon = (Instant::now() + PAUSE).min(until);
+            let changed = tokio::time::timeout_at(soon, serves.changed()).await;
+            if changed.is_err() && Instant::now() >= until {
+                return None;
+            }
+        }
+    }
+
+    async fn connect(&self, address: SocketAddr) -> Result<SendRequest<AnyBody>, crate::BodyError> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let mut http = http2::Builder::new(contained::Executor);
+        http.timer(TokioTimer::new())
+            .keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE)
+            .adaptive_window(true);
+        let Some(tls) = &self.settings.tls else {
+            let (sender, connection) = http.handshake(TokioIo::new(stream)).await?;
+            contained::spawn("the link to another host", connection);
+            return Ok(sender);
+        };
+        let stream = tls.connect(address, stream, Protocol::Http2).await?;
+        let (sender, connection) = http.handshake(TokioIo::new(stream)).await?;
+        contained::spawn("the link to another host", connection);
+        Ok(sender)
+    }
+
+    /// Forget a connection that has failed.
+    async fn forget(&self) {
+        let mut connection = self.connection.lock().await;
+        if connection
+            .as_ref()
+            .is_some_and(|(_, sender)| sender.is_closed())
+        {
+            *connection = None;
+        }
+    }
+}
+
+/// Another host's answer, for this host's client.
+fn answered(response: Response<Incoming>, sender: SendRequest<AnyBody>) -> Answer {
+    let (mut head, body) = response.into_parts();
+    let number = head.headers.get(ANSWER).cloned();
+    origin::answered(&mut head);
+    if let Some(number) = number {
+        head.extensions
+            .insert(AnswerGuard::of(Arc::new(Telling { number, sender })));
+    }
+    Response::from_parts(head, any_body(body))
+}
+
+/// Tells the host that serves, when it is dropped, that the client has the answer.
+struct Telling {
+    number: HeaderValue,
+    sender: SendRequest<AnyBody>,
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let mut sender = self.sender.clone();
+        let mut request = Request::new(any_body(Full::new(Bytes::new())));
+        *request.uri_mut() = http::Uri::from_static("http://host/");
+        request.headers_mut().insert(ANSWER, self.number.clone());
+        runtime.spawn(async move {
+            if let Err(error) = sender.send_request(request).await {
+                tracing::debug!(%error, "the host that serves was not told that an answer was written");
+            }
+        });
+    }
+}
+
+/// An answer that no other host has given.
+fn told(status: StatusCode, detail: &str) -> Answer {
+    let title = status.canonical_reason().unwrap_or_default();
+    // Neither has a character that JSON would escape.
+    let body = format!(
+        "{{\"title\":\"{title}\",\"status\":{},\"detail\":\"{detail}\"}}\n",
+        status.as_u16()
+    );
+    let mut answer = Response::new(any_body(Full::new(Bytes::from(body))));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, PROBLEM);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        answer
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    answer
+}

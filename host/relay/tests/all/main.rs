@@ -1,0 +1,8 @@
+//! Requests that one host takes and another one answers, over real connections.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod client;
+mod hosts;
+mod passing;
+mod proof;

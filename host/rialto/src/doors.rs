@@ -1,0 +1,197 @@
+//! The doors of a host that shares its store with others: its listeners are open from its start to its end, whoever serves.
+//!
+//! While this host serves, it answers. Otherwise it passes requests to the host that does ([`rialto_relay`]). The health of
+//! the operators' listener it always answers itself. Calls of gRPC have no door: that listener is open on the host that
+//! serves alone.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use http::Request;
+use hyper::body::Incoming;
+use rialto_components::denials::Denials;
+use rialto_edge::Listener;
+use rialto_manifest::Operator;
+use rialto_manifest::cluster::Cluster;
+use rialto_manifest::operator::{GRPC, OPERATORS};
+use rialto_relay::{Answer, Door, Handler, Link, LinkSettings, Server, any_body};
+use rialto_tls::{
+    AuthorityFiles, ClientCertificates, ListenerFiles, ListenerTls, OriginFiles, OutboundTls,
+    PrivateKey, Protocol,
+};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::cluster::Clustered;
+use crate::limits::server_limits;
+use crate::standby;
+use crate::tls::HostTls;
+
+/// How this host proves to others that it is one of them.
+pub(crate) struct HostsTls {
+    /// To those that pass requests to it.
+    listener: Arc<ListenerTls>,
+    /// To the one that it passes requests to.
+    outbound: Arc<OutboundTls>,
+}
+
+impl HostsTls {
+    /// Read the files that `[cluster]` names, for a document in this folder; none if it names none.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn read(cluster: &Cluster, folder: &Path) -> anyhow::Result<Option<Self>> {
+        let Some(files) = cluster.files() else {
+            return Ok(None);
+        };
+        let [certificate, key, ca] = files.map(|file| file.from_folder(folder));
+        let key = PrivateKey::File(key);
+        let listener = ListenerFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            clients: Some(AuthorityFiles {
+                certificates: ca.clone(),
+                revocations: None,
+            }),
+            clients_of: BTreeMap::new(),
+            own_authority: None,
+        };
+        let required = ClientCertificates::Required;
+        let listener = ListenerTls::read(listener, Protocol::Http2, required);
+        let outbound = OriginFiles {
+            ca: Some(ca),
+            identity: Some((certificate, key)),
+        };
+        let outbound = OutboundTls::read(outbound, Vec::new()).context("[cluster]")?;
+        Ok(Some(Self {
+            listener: Arc::new(listener.context("[cluster]")?),
+            outbound: Arc::new(outbound),
+        }))
+    }
+}
+
+/// The open doors of a host.
+pub(crate) struct Doors {
+    doors: BTreeMap<String, Arc<Door>>,
+    addresses: BTreeMap<String, SocketAddr>,
+    stop: watch::Sender<bool>,
+    servers: Vec<JoinHandle<()>>,
+    relay: JoinHandle<()>,
+}
+
+/// What doors are opened with.
+pub(crate) struct Opening<'a> {
+    pub operator: &'a Operator,
+    /// The folder of the operator's document.
+    pub folder: &'a Path,
+    /// The TLS of listeners.
+    pub tls: &'a HostTls,
+    pub clustered: &'a Arc<Clustered>,
+    /// Whose certificates are refused is told here.
+    pub denials: Arc<dyn Denials>,
+}
+
+impl Doors {
+    /// Open all listeners but that of gRPC, and take requests from other hosts. Until [`Self::open`] says how this host
+    /// answers, requests are passed.
+    ///
+    /// # Errors
+    /// When an address is taken, or a file of TLS cannot be used.
+    pub fn of(opening: &Opening<'_>, cluster: &Cluster, handle: &Handle) -> anyhow::Result<Self> {
+        let (operator, clustered) = (opening.operator, opening.clustered);
+        let hosts_tls = HostsTls::read(cluster, opening.folder)?;
+        let looking = clustered.clone();
+        let link = Link::new(LinkSettings {
+            serves: clustered.serves(),
+            look: Box::new(move || looking.look_soon()),
+            tls: hosts_tls.as_ref().map(|tls| tls.outbound.clone()),
+            patience: cluster.wait.into(),
+            answer_within: operator.http.request_timeout.into(),
+        });
+        let (stop, _) = watch::channel(false);
+        let listeners = operator.listeners.iter();
+        let listeners = listeners.filter(|(name, _)| name.as_str() != GRPC);
+        let mut doors = BTreeMap::new();
+        let (mut addresses, mut servers) = (BTreeMap::new(), Vec::new());
+        for (name, listener) in listeners {
+            let address = listener.address.socket();
+            let bound = handle.block_on(Listener::bind(address, server_limits(operator)));
+            let bound = bound.with_context(|| format!("listening on {address} for `{name}`"))?;
+            let bound = bound.with_denials(opening.denials.clone());
+            addresses.insert(name.to_string(), bound.address());
+            let tls = opening.tls.listeners.get(name.as_str()).cloned();
+            let door = Door::new(name.as_str(), tls.clone(), link.clone());
+            doors.insert(name.to_string(), door.clone());
+            let is_operators = name.as_str() == OPERATORS;
+            let clustered = clustered.clone();
+            let answer = move |request| {
+                let (door, clustered) = (door.clone(), clustered.clone());
+                async move {
+                    match health(is_operators, &door, &clustered, &request) {
+                        Some(answer) => answer,
+                        None => door.answer(request).await,
+                    }
+                }
+            };
+            servers.push(handle.spawn(bound.serve(tls, answer, stop.subscribe())));
+        }
+        let listen = cluster.listen.socket();
+        let server = Server::bind(listen, doors.clone(), hosts_tls.map(|tls| tls.listener));
+        let server = handle.block_on(server);
+        let server = server.with_context(|| format!("listening on {listen} for other hosts"))?;
+        clustered.takes_requests_at(server.address());
+        Ok(Self {
+            doors,
+            addresses,
+            stop,
+            servers,
+            relay: handle.spawn(server.serve()),
+        })
+    }
+
+    /// The address of each listener with a door.
+    pub fn addresses(&self) -> &BTreeMap<String, SocketAddr> {
+        &self.addresses
+    }
+
+    /// Have this host answer the requests of a listener from now on. Returns its address; none if it has no door.
+    pub fn open(&self, listener: &str, handler: Handler) -> Option<SocketAddr> {
+        self.doors.get(listener)?.open(handler);
+        self.addresses.get(listener).copied()
+    }
+
+    /// Have the host that serves answer from now on. Returns when this one has answered what it had begun.
+    pub async fn pass(&self) {
+        for door in self.doors.values() {
+            door.pass().await;
+        }
+    }
+
+    /// Close all listeners, and answer the requests under way.
+    pub fn close(&mut self, handle: &Handle) {
+        let _ = self.stop.send(true);
+        for server in self.servers.drain(..) {
+            let _ = handle.block_on(server);
+        }
+        // Other hosts ask the one that serves from now on.
+        self.relay.abort();
+    }
+}
+
+/// The health of a host that does not serve, if a request at the operators' listener asks for it.
+fn health(
+    is_operators: bool,
+    door: &Arc<Door>,
+    clustered: &Clustered,
+    request: &Request<Incoming>,
+) -> Option<Answer> {
+    let asks = is_operators && request.uri().path().starts_with("/health/") && !door.is_open();
+    asks.then(|| {
+        let answer = standby::health(request.uri().path(), clustered.somebody_serves());
+        answer.map(any_body)
+    })
+}

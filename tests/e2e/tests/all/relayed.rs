@@ -1,0 +1,211 @@
+//! Hosts that pass requests to each other: any of them can be asked, whoever serves, and a handover refuses nothing.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rialto_simulator::{Fsp, PaymentOutcome, PaymentRequest};
+use rialto_tests::front::Front;
+use rialto_tests::scenes::committed;
+use rialto_tests::waiting::until;
+use rialto_tests::world::PAYEE;
+use rialto_tests::{RunningHost, TestScheme, World, WorldOptions};
+use serde_json::Value;
+
+use crate::contracts::get;
+use crate::postgres::{address, hosts, on_postgres, pair, reaches};
+use crate::torment;
+
+/// Payments at a time while a host hands over.
+const AT_A_TIME: usize = 8;
+/// How long payments run before and after it.
+const AROUND: Duration = Duration::from_secs(1);
+/// Longer than a standby takes to start.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A host that serves, and one that does not, with addresses for each other.
+async fn two(options: WorldOptions) -> (World, TestScheme, RunningHost, Front) {
+    let (scheme, _) = on_postgres();
+    scheme.in_cluster("").unwrap();
+    let (world, other, front) = pair(options, scheme).await;
+    let standby = RunningHost::standby(&other).unwrap();
+    hosts(
+        &world,
+        "a standby that has prepared the release",
+        "release 1 prepared, clock",
+    )
+    .await;
+    passes(&other).await;
+    (world, other, standby, front)
+}
+
+/// Where a host takes messages of FSPs, by its rialto.toml.
+fn fsps(scheme: &TestScheme) -> SocketAddr {
+    let url = address(scheme, "fsps");
+    url.strip_prefix("http://").unwrap().parse().unwrap()
+}
+
+/// Wait until a host says that it passes requests to the one that serves.
+async fn passes(scheme: &TestScheme) {
+    let operators = address(scheme, "operators");
+    let host = operators.strip_prefix("http://").unwrap();
+    until("the other host passes requests", SOON, async || {
+        if tokio::net::TcpStream::connect(host).await.is_err() {
+            return Ok(Err("it does not listen".to_owned()));
+        }
+        let ready = tokio::task::block_in_place(|| get(&operators, "/health/ready"));
+        let is = ready.starts_with("HTTP/1.1 200") && ready.contains("passes requests");
+        Ok(is.then_some(()).ok_or(ready))
+    })
+    .await
+    .unwrap();
+}
+
+/// Lead FSPs to a host.
+async fn lead_to(front: &Front, scheme: &TestScheme, world: &World) {
+    front.lead_to_address(fsps(scheme));
+    reaches(world).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_does_not_serve_takes_requests_for_the_one_that_does() {
+    let (world, other, standby, front) = two(WorldOptions::default()).await;
+    lead_to(&front, &other, &world).await;
+    for amount in ["12.5", "1"] {
+        committed(&world.pay(amount, "USD").await).unwrap();
+    }
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.transfers().len(), 2);
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    // The operators' API, with its own refusals, and the APIs' documents are passed as well.
+    let operators = address(&other, "operators");
+    let refused = tokio::task::block_in_place(|| get(&operators, "/releases"));
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    let document = tokio::task::block_in_place(|| get(&operators, "/openapi"));
+    assert!(document.starts_with("HTTP/1.1 200"), "{document}");
+    world.no_complaints().unwrap();
+    drop(standby);
+}
+
+/// Pay again and again until told to stop.
+async fn pay_on(
+    payer: Fsp,
+    request: PaymentRequest,
+    stops: Arc<AtomicBool>,
+) -> Vec<PaymentOutcome> {
+    let mut outcomes = Vec::new();
+    while !stops.load(Ordering::Relaxed) {
+        outcomes.push(payer.pay(&request).await);
+    }
+    outcomes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handover_under_load_refuses_nothing() {
+    let options = WorldOptions {
+        parties_each: AT_A_TIME,
+        ..torment::options()
+    };
+    let (mut world, other, mut standby, front) = two(options).await;
+    // Nobody is led elsewhere: the host that hands over goes on taking requests.
+    front.lead_to(&world.host).unwrap();
+    let stops = Arc::new(AtomicBool::new(false));
+    let payers: Vec<_> = (0..AT_A_TIME)
+        .map(|n| {
+            let party = world.parties(PAYEE)[n].clone();
+            let request = PaymentRequest::new(party, "1", "USD");
+            tokio::spawn(pay_on(world.payer().clone(), request, stops.clone()))
+        })
+        .collect();
+    tokio::time::sleep(AROUND).await;
+    let begun = Instant::now();
+    let said = world
+        .host
+        .cli(&["cluster", "handover", "--note", "an upgrade"])
+        .unwrap();
+    let said = said.success().unwrap();
+    assert!(said.contains("ready: "), "{said}");
+    tokio::task::block_in_place(|| standby.wait_until_ready()).unwrap();
+    println!(
+        "\nmeasured: another host served {:?} after the command began",
+        begun.elapsed()
+    );
+    tokio::time::sleep(AROUND).await;
+    stops.store(true, Ordering::Relaxed);
+    let mut outcomes = Vec::new();
+    for payer in payers {
+        outcomes.extend(payer.await.unwrap());
+    }
+    let slowest = outcomes.iter().map(|one| one.total_ms).fold(0.0, f64::max);
+    println!(
+        "\nmeasured: the slowest of {} payments around a handover took {slowest:.0} ms",
+        outcomes.len()
+    );
+    for outcome in &outcomes {
+        committed(outcome).unwrap();
+    }
+    // The old host passes requests, and takes over no more. It can be stopped.
+    let mut old = std::mem::replace(&mut world.host, standby);
+    hosts(&world, "the old host passes", "passes   ").await;
+    committed(&world.pay("2", "USD").await).unwrap();
+    lead_to(&front, &other, &world).await;
+    old.stop().unwrap();
+    hosts(&world, "the old host is gone", "NO STANDBY").await;
+    committed(&world.pay("3", "USD").await).unwrap();
+    let books = world.settled_books().await.unwrap();
+    assert_eq!(books.transfers().len(), outcomes.len() + 2);
+    assert_eq!(books.problems().unwrap(), Vec::<String>::new());
+    let log = world
+        .host
+        .cli(&["audit", "--json"])
+        .unwrap()
+        .success()
+        .unwrap();
+    let entry = log
+        .lines()
+        .find(|line| line.contains("cluster-handover"))
+        .unwrap();
+    let entry: Value = serde_json::from_str(entry).unwrap();
+    assert_eq!(entry["note"], "an upgrade", "{entry}");
+    world.no_complaints().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_waits_while_no_host_serves() {
+    let (mut world, other, mut standby, front) = two(torment::options()).await;
+    committed(&world.pay("1", "USD").await).unwrap();
+    lead_to(&front, &other, &world).await;
+    world.host.kill().unwrap();
+    let outcome = world.pay("2", "USD").await;
+    committed(&outcome).unwrap();
+    println!(
+        "\nmeasured: a payment that began when the host was killed took {:.0} ms",
+        outcome.total_ms
+    );
+    standby.wait_until_ready().unwrap();
+    world.host = standby;
+    assert_eq!(world.settled_books().await.unwrap().transfers().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handover_without_a_standby_is_refused() {
+    let (scheme, _) = on_postgres();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let said = world.host.cli(&["cluster", "handover"]).unwrap();
+    assert_ne!(said.code, 0);
+    assert!(
+        said.said().contains("rialto.toml has no [cluster]"),
+        "{said}"
+    );
+    drop(world);
+    let (scheme, _) = on_postgres();
+    scheme.in_cluster("").unwrap();
+    let world = World::of(scheme, &WorldOptions::default()).await.unwrap();
+    let said = world.host.cli(&["cluster", "handover"]).unwrap();
+    assert_ne!(said.code, 0);
+    assert!(said.said().contains("no standby with [cluster]"), "{said}");
+    committed(&world.pay("1", "USD").await).unwrap();
+}
