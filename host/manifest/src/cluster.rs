@@ -11,7 +11,7 @@ use crate::values::{Duration, FilePath, ListenAddress};
 pub struct Cluster {
     /// The address at which this host takes requests from other hosts. They learn it from the database.
     pub listen: ListenAddress,
-    /// The certificate that this host shows to other hosts, as server and as client, PEM. It is for the IP address of `listen`. Without certificates, `listen` must be an address that no other machine reaches.
+    /// The certificate that this host shows to other hosts, as server and as client, PEM. It is for the IP address of `listen`. Without certificates, `listen` must be an address that no other machine reaches, and no client may prove who it is by a certificate.
     #[schemars(with = "FilePath")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<FilePath>,

@@ -137,7 +137,8 @@ pub(crate) fn without_connection(fields: &mut HeaderMap) {
     }
 }
 
-fn without_own(fields: &mut HeaderMap) {
+/// Take out what only hosts say to each other: whoever it is from, it is not from a host.
+pub(crate) fn without_own(fields: &mut HeaderMap) {
     let own: Vec<HeaderName> = fields
         .keys()
         .filter(|name| name.as_str().starts_with(PREFIX))

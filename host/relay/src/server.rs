@@ -165,6 +165,8 @@ async fn answer(
     }
     let mut answer = begun.answer(Request::from_parts(head, body)).await;
     origin::without_connection(answer.headers_mut());
+    // A component that says "not mine" would have the request sent again.
+    origin::without_own(answer.headers_mut());
     if let Some(guard) = answer.extensions_mut().remove::<AnswerGuard>() {
         let number = unwritten.keep(guard);
         answer

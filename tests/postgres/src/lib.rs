@@ -218,6 +218,32 @@ impl Server {
         }
     }
 
+    /// Have each commit wait for one replica from now on.
+    ///
+    /// # Panics
+    /// When the server refuses, or no replica follows it.
+    pub fn wait_for_replica(&self) {
+        self.sql(
+            "postgres",
+            "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'",
+        );
+        self.sql("postgres", "SELECT pg_reload_conf()");
+        let until = Instant::now() + PATIENCE;
+        let state = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'";
+        while self.sql("postgres", state) != "1" {
+            assert!(Instant::now() < until, "no replica follows the server");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Make this replica a primary.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn promote(&self) {
+        assert_eq!(self.sql("postgres", "SELECT pg_promote(true, 60)"), "t");
+    }
+
     fn end_shell(&mut self) {
         drop(self.shell.stdin.take());
         self.shell

@@ -48,6 +48,13 @@ pub(super) fn cluster(document: &Document<OperatorFile>, problems: &mut Diagnost
             "hosts that prove who they are need all of `certificate`, `key` and `ca`".to_owned(),
             "Name all three files.",
         );
+    } else if named == 0 && has_certificates(&document.value) {
+        problem(
+            "cluster",
+            Code::Contradiction,
+            "whoever has a process on this machine could pass requests as if another had shown its certificate".to_owned(),
+            "Name `certificate`, `key` and `ca`, so that only hosts of the scheme can.",
+        );
     } else if named == 0 && !listen.ip().is_loopback() && !listen.ip().is_unspecified() {
         problem(
             "cluster/listen",
@@ -56,4 +63,10 @@ pub(super) fn cluster(document: &Document<OperatorFile>, problems: &mut Diagnost
             "Name `certificate`, `key` and `ca`, so that only hosts of the scheme can.",
         );
     }
+}
+
+/// Whether clients of a listener prove who they are by certificates.
+fn has_certificates(file: &OperatorFile) -> bool {
+    let mut all = file.listeners.values().filter_map(|one| one.tls.as_ref());
+    all.any(|tls| tls.client_ca.is_some() || tls.authorities_of_one().next().is_some())
 }

@@ -111,6 +111,24 @@ async fn a_request_that_was_taken_is_never_sent_again() {
     assert_eq!(connections.load(Ordering::Relaxed), 1);
 }
 
+#[tokio::test]
+async fn what_a_component_says_is_not_taken_for_a_hosts_word() {
+    let (first, second) = two().await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    first.door.open(Arc::new(move |_: Request<Incoming>| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let answer = Response::builder()
+            .header("rialto-relay-not-mine", "1")
+            .header("rialto-relay-answer", "1")
+            .body(any_body(Full::new(Bytes::from_static(b"done"))));
+        Box::pin(async move { answer.unwrap() })
+    }));
+    let answer = ask(second.clients, "POST /a HTTP/1.1", b"").await;
+    assert!(answer.ends_with("done"), "{answer}");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+}
+
 /// Answers when it is told to.
 fn slow(begun: Arc<Notify>, go: Arc<Notify>, ended: Arc<AtomicBool>) -> Handler {
     Arc::new(move |_: Request<Incoming>| {

@@ -27,12 +27,13 @@ const MEASURED: [&str; 18] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 15] = [
+const THERE: [&str; 16] = [
     "audit",
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
     "generator_cpu_signatures",
+    "database_cpu_ms_per_payment",
     "bytes_written_per_payment",
     "allocations_per_payment",
     "allocated_bytes_per_payment",

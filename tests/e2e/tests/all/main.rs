@@ -28,6 +28,7 @@ mod cryptography;
 mod dead_letters;
 mod deliveries;
 mod demo;
+mod deployment;
 mod disk;
 mod documents;
 mod drill;

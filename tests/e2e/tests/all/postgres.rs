@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::{Duration, Instant};
 
 use rialto_postgres_server::{Server, shared};
@@ -137,6 +138,52 @@ async fn a_standby_takes_over_from_a_killed_host_and_loses_nothing() {
     took.sort_unstable();
     println!("takeovers: {took:?}");
     torment::judge(&world, before, &outcomes, KILLS, started).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_fails_over_to_its_synchronous_standby_loses_nothing() {
+    let started = Instant::now();
+    let mut moments = torment::moments();
+    let mut primary = Server::new();
+    let database = primary.make_database();
+    let replica = Server::replica_of(&primary);
+    primary.wait_for_replica();
+    // What an operator's tool moves: the name of the primary.
+    let names = tempfile::tempdir().unwrap();
+    fs::set_permissions(names.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let name = names.path().join("primary");
+    symlink(primary.folder(), &name).unwrap();
+    let scheme = torment::scheme();
+    let url = format!("postgres:///{database}?host={}&user=rialto", name.display());
+    scheme.on_database(&url).unwrap();
+    let (mut world, other, _) = pair(torment::options(), scheme).await;
+    let before = world.books().unwrap().balance(LIQUIDITY).unwrap();
+    let standby = RunningHost::standby(&other).unwrap();
+    is_standby(&other).await;
+    let mut took = Duration::ZERO;
+    let outcomes = torment::torment(&mut world, &mut moments, 1, |world, _, _| {
+        primary.kill();
+        let killed = Instant::now();
+        replica.promote();
+        fs::remove_file(&name).unwrap();
+        symlink(replica.folder(), &name).unwrap();
+        let wait = tokio::runtime::Handle::current();
+        let paid = wait.block_on(until("a payment on the other database", SOON, async || {
+            let outcome = world.pay("1", "USD").await;
+            Ok(outcome
+                .is_committed()
+                .then_some(())
+                .ok_or(format!("{outcome:?}")))
+        }));
+        paid.unwrap();
+        took = killed.elapsed();
+    })
+    .await;
+    println!(
+        "\nmeasured: a payment was committed {took:?} after the database's primary was killed"
+    );
+    torment::judge(&world, before, &outcomes, 1, started).await;
+    drop(standby);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
