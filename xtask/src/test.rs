@@ -111,8 +111,10 @@ const ON_EACH_STORE: &[&str] = &[
     "transfers::",
     "liquidity::",
     "kill::",
-    "postgres::",
-    "store_copy::",
+    "operators::",
+    "rules::",
+    "settlement::",
+    "grpc::section_e",
 ];
 
 /// Builds, then runs on another store the tests that do not depend on one.
@@ -126,6 +128,7 @@ pub fn on(store: OtherStore) -> Result<()> {
     for (package, test, filters) in [
         ("rialto-store-postgres", "all", &[][..]),
         ("rialto-store-copy", "all", &[]),
+        ("rialto-conformance", CONFORMANCE, &[]),
         ("rialto-tests", "all", ON_EACH_STORE),
     ] {
         let mut command = process::cargo();
