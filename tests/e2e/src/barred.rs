@@ -3,7 +3,8 @@
 
 use anyhow::{Context as _, Result, ensure};
 use rialto_engine::Lsn;
-use rialto_engine::store::{DocumentWrite, Group, Store as _};
+use rialto_engine::store::{DocumentWrite, Group, Store};
+use rialto_store_postgres::{PostgresStore, Settings};
 use rialto_store_sqlite::SqliteStore;
 
 use crate::scheme::TestScheme;
@@ -13,12 +14,19 @@ use crate::scheme::TestScheme;
 /// # Errors
 /// When the store cannot be opened or written, or the participant is not approved.
 pub async fn bar(scheme: &TestScheme, participant: &'static str) -> Result<()> {
-    let state = scheme.path().join("state");
+    let (state, url) = (scheme.path().join("state"), scheme.database_url()?);
     // The store has a runtime of its own, and no runtime may be started inside another one.
-    tokio::task::spawn_blocking(move || disable(&SqliteStore::open(&state)?, participant)).await?
+    let barring = tokio::task::spawn_blocking(move || match url {
+        Some(url) => disable(
+            &PostgresStore::open(&url, Settings::default())?,
+            participant,
+        ),
+        None => disable(&SqliteStore::open(&state)?, participant),
+    });
+    barring.await?
 }
 
-fn disable(store: &SqliteStore, participant: &str) -> Result<()> {
+fn disable(store: &dyn Store, participant: &str) -> Result<()> {
     let recovered = store.recover()?;
     let mut collections = recovered.collections.iter();
     let participants = collections

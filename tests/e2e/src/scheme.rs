@@ -104,6 +104,19 @@ impl TestScheme {
         self.replace("rialto.toml", path, &format!("{path}\nurl = \"{url}\""))
     }
 
+    /// The URL of the scheme's database; none if its store is in its folder.
+    ///
+    /// # Errors
+    /// When rialto.toml cannot be read.
+    pub fn database_url(&self) -> anyhow::Result<Option<String>> {
+        let text = fs::read_to_string(self.path().join("rialto.toml"))?;
+        let named = text
+            .lines()
+            .find_map(|line| line.strip_prefix("url = \"postgres"));
+        let rest = named.and_then(|rest| rest.split('"').next());
+        Ok(rest.map(|rest| format!("postgres{rest}")))
+    }
+
     /// Has hosts of this scheme take requests from each other. `more` is the rest of the table.
     ///
     /// # Errors

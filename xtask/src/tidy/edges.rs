@@ -154,6 +154,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-postgres-server",
             "rialto-simulator",
             "rialto-store",
+            "rialto-store-postgres",
             "rialto-store-sqlite",
         ],
     ),
