@@ -2,12 +2,14 @@
 //! that they saw work, and the time of each part.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead as _, BufReader, Read};
 use std::ops::AddAssign;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::failures::Failures;
 use crate::times::Times;
@@ -37,6 +39,11 @@ const CONSOLE: &str = "console";
 const INTERFACES: &str = "interfaces: ";
 /// What a test says of a time that it has measured. Nobody judges it.
 const MEASURED: &str = "measured: ";
+
+/// How long tests may say nothing: longer than the longest takes on a slow machine.
+const SILENT_MAX: Duration = Duration::from_mins(20);
+/// Lines of output that wait to be read.
+const LINES: usize = 256;
 
 /// The variable with the simulation's additional seed.
 const NEW_SEED: &str = "RIALTO_NEW_SEED";
@@ -111,7 +118,6 @@ const ON_EACH_STORE: &[&str] = &[
     "transfers::",
     "liquidity::",
     "kill::",
-    "operators::",
     "rules::",
     "settlement::",
     "grpc::section_e",
@@ -319,16 +325,45 @@ fn counted(command: &mut Command, report: &mut Report) -> Result<bool> {
         .spawn()
         .with_context(|| format!("cannot run `{words}`"))?;
     let stdout = child.stdout.take().context("standard output is piped")?;
-    let mut reader = BufReader::new(stdout);
-    let mut line = Vec::new();
-    // Bytes, not text: a test may write what is not UTF-8.
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        let text = String::from_utf8_lossy(&line);
-        print!("{text}");
-        report.read(&text);
-        line.clear();
+    let (sender, lines) = sync_channel(LINES);
+    let reading = std::thread::spawn(move || read_lines(stdout, &sender));
+    loop {
+        match lines.recv_timeout(SILENT_MAX) {
+            Ok(line) => {
+                let text = String::from_utf8_lossy(&line);
+                print!("{text}");
+                report.read(&text);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                // The test program is cargo's child, and holds the output open.
+                let cargo = child.id().to_string();
+                let _ = Command::new("pkill").args(["-KILL", "-P", &cargo]).status();
+                child.kill()?;
+                child.wait()?;
+                bail!(
+                    "no test has said anything for {} minutes, so all were ended: one of those waits for what does not come that \
+                     are said above to have \"been running for over 60 seconds\"",
+                    SILENT_MAX.as_secs() / 60
+                );
+            }
+        }
     }
+    let read = reading.join();
+    read.map_err(|_| anyhow!("the thread that reads the output panicked"))??;
     Ok(child.wait()?.success())
+}
+
+/// Hand over all lines. Bytes, not text: a test may write what is not UTF-8.
+fn read_lines(from: impl Read, to: &SyncSender<Vec<u8>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(from);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if to.send(std::mem::take(&mut line)).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// `test result: ok. 29 passed; 0 failed; 0 ignored; …`

@@ -2,6 +2,7 @@
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Request;
 use hyper::body::Incoming;
@@ -23,6 +24,7 @@ pub struct Door {
     name: String,
     tls: Option<Arc<ListenerTls>>,
     link: Arc<Link>,
+    answer_within: Duration,
     own: Mutex<Own>,
     /// Told when a request of this host's was answered.
     ended: Notify,
@@ -36,13 +38,19 @@ struct Own {
 }
 
 impl Door {
-    /// The door of a listener. Until it has a handler, all requests are passed.
+    /// The door of a listener. Until it has a handler, all requests are passed. `answer_within` is how long a client may take to
+    /// send a request's body, and the host that serves to answer.
     #[must_use]
-    pub fn new(name: &str, tls: Option<Arc<ListenerTls>>, link: Arc<Link>) -> Arc<Self> {
+    pub fn new(
+        name: &str,
+        tls: Option<Arc<ListenerTls>>,
+        (link, answer_within): (Arc<Link>, Duration),
+    ) -> Arc<Self> {
         Arc::new(Self {
             name: name.to_owned(),
             tls,
             link,
+            answer_within,
             own: Mutex::default(),
             ended: Notify::new(),
         })
@@ -87,7 +95,7 @@ impl Door {
             Some(begun) => begun.answer(request).await,
             None => {
                 let origin = Origin::of(&self.name, &request);
-                self.link.pass(request, &origin).await
+                self.link.pass(request, &origin, self.answer_within).await
             }
         }
     }

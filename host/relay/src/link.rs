@@ -1,8 +1,8 @@
 //! The link to the host that serves: one connection of HTTP/2 for all requests that this host takes for it.
 //!
 //! A request waits for a host that serves, within its time. It is sent again only if the other host has not looked at it: it
-//! could not be sent, or it was answered "not mine". If the connection ends before the answer came, nobody knows what became
-//! of the request, and the client is told so.
+//! could not be sent, or it was answered "not mine"; or if it only asks. If the connection ends before the answer to another
+//! request came, nobody knows what became of it, and the client is told so.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -44,8 +44,6 @@ pub struct LinkSettings {
     pub tls: Option<Arc<OutboundTls>>,
     /// How long a request waits for a host that serves.
     pub patience: Duration,
-    /// How long a client may take to send a request's body, and a host to answer.
-    pub answer_within: Duration,
 }
 
 /// The link to the host that serves, whichever it is.
@@ -74,11 +72,16 @@ impl Link {
         })
     }
 
-    /// Have the host that serves answer a request.
-    pub async fn pass(&self, request: Request<Incoming>, origin: &Origin) -> Answer {
+    /// Have the host that serves answer a request. Its client may take so long to send the body, and the host to answer.
+    pub async fn pass(
+        &self,
+        request: Request<Incoming>,
+        origin: &Origin,
+        within: Duration,
+    ) -> Answer {
         let (mut head, body) = request.into_parts();
         origin.put_into(&mut head);
-        let reading = tokio::time::timeout(self.settings.answer_within, Gathered::read(body));
+        let reading = tokio::time::timeout(within, Gathered::read(body));
         let Ok(Ok(mut body)) = reading.await else {
             return told(
                 StatusCode::REQUEST_TIMEOUT,
@@ -87,17 +90,18 @@ impl Link {
         };
         let until = Instant::now() + self.settings.patience;
         while body.is_there() {
-            match self.attempt(&head, &mut body, until).await {
+            match self.attempt(&head, &mut body, (until, within)).await {
                 Attempt::Answered(answer) => return answer,
-                Attempt::Unknown => {
+                // What only asks may be asked again (RFC 9110, 9.2.2).
+                Attempt::Unknown if !head.method.is_safe() => {
                     return told(
                         StatusCode::BAD_GATEWAY,
                         "the connection to the host that serves has ended, and nobody knows whether it has taken the request: ask \
                          for its outcome, or send it again with the same id",
                     );
                 }
-                Attempt::NotTaken if Instant::now() >= until => break,
-                Attempt::NotTaken => {
+                Attempt::NotTaken | Attempt::Unknown if Instant::now() >= until => break,
+                Attempt::NotTaken | Attempt::Unknown => {
                     (self.settings.look)();
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -113,7 +117,7 @@ impl Link {
         &self,
         head: &http::request::Parts,
         body: &mut Gathered,
-        until: Instant,
+        (until, within): (Instant, Duration),
     ) -> Attempt {
         let Some(mut sender) = self.connected(until).await else {
             return Attempt::NotTaken;
@@ -122,10 +126,7 @@ impl Link {
             return Attempt::NotTaken;
         };
         let request = Request::from_parts(head.clone(), sent);
-        let sending = tokio::time::timeout(
-            self.settings.answer_within,
-            sender.try_send_request(request),
-        );
+        let sending = tokio::time::timeout(within, sender.try_send_request(request));
         match sending.await {
             Ok(Ok(response)) if response.headers().contains_key(NOT_MINE) => Attempt::NotTaken,
             Ok(Ok(response)) => Attempt::Answered(answered(response, sender)),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use http::Request;
@@ -30,6 +31,9 @@ use crate::cluster::Clustered;
 use crate::limits::server_limits;
 use crate::standby;
 use crate::tls::HostTls;
+
+/// How long an operator's request may take: a release is prepared in it.
+const OPERATORS_WAIT: Duration = Duration::from_mins(15);
 
 /// How this host proves to others that it is one of them.
 pub(crate) struct HostsTls {
@@ -110,7 +114,6 @@ impl Doors {
             look: Box::new(move || looking.look_soon()),
             tls: hosts_tls.as_ref().map(|tls| tls.outbound.clone()),
             patience: cluster.wait.into(),
-            answer_within: operator.http.request_timeout.into(),
         });
         let (stop, _) = watch::channel(false);
         let listeners = operator.listeners.iter();
@@ -124,9 +127,14 @@ impl Doors {
             let bound = bound.with_denials(opening.denials.clone());
             addresses.insert(name.to_string(), bound.address());
             let tls = opening.tls.listeners.get(name.as_str()).cloned();
-            let door = Door::new(name.as_str(), tls.clone(), link.clone());
-            doors.insert(name.to_string(), door.clone());
             let is_operators = name.as_str() == OPERATORS;
+            let within = if is_operators {
+                OPERATORS_WAIT
+            } else {
+                operator.http.request_timeout.into()
+            };
+            let door = Door::new(name.as_str(), tls.clone(), (link.clone(), within));
+            doors.insert(name.to_string(), door.clone());
             let clustered = clustered.clone();
             let answer = move |request| {
                 let (door, clustered) = (door.clone(), clustered.clone());

@@ -32,6 +32,7 @@ pub mod front;
 pub mod handbook;
 pub mod host;
 pub mod kept;
+pub mod measured;
 pub mod messages;
 pub mod metrics;
 pub mod mutations;

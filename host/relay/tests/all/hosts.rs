@@ -68,7 +68,6 @@ impl Host {
             look: Box::new(|| ()),
             tls: outbound,
             patience: made.patience,
-            answer_within: PATIENCE,
         });
         let limits = ServerLimits {
             connections_max: 64,
@@ -83,7 +82,7 @@ impl Host {
         let any = "127.0.0.1:0".parse().unwrap();
         let bound = Listener::bind(any, limits).await.unwrap();
         let clients = bound.address();
-        let door = Door::new(LISTENER, made.tls.clone(), link);
+        let door = Door::new(LISTENER, made.tls.clone(), (link, PATIENCE));
         let (stop, stopped) = watch::channel(false);
         let answering = door.clone();
         let answer = move |request| answering.clone().answer(request);

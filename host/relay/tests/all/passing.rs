@@ -1,5 +1,6 @@
 //! What becomes of a request that is passed.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -84,13 +85,12 @@ async fn a_request_that_waited_too_long_is_refused_without_a_doubt() {
     assert!(answer.contains("nothing was done"), "{answer}");
 }
 
-#[tokio::test]
-async fn a_request_that_was_taken_is_never_sent_again() {
-    // A host that takes each request and dies.
+/// A host that takes each request and dies. Returns its address, and how many it has taken.
+async fn dying() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let connections = Arc::new(AtomicUsize::new(0));
-    let counted = connections.clone();
+    let taken = Arc::new(AtomicUsize::new(0));
+    let counted = taken.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             counted.fetch_add(1, Ordering::Relaxed);
@@ -98,17 +98,37 @@ async fn a_request_that_was_taken_is_never_sent_again() {
             let mut bytes = vec![0; 4096];
             let _ = stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await;
             let mut read = 0;
-            while read < 200 {
+            while read < 150 {
                 read += stream.read(&mut bytes).await.unwrap();
             }
         }
     });
+    (address, taken)
+}
+
+#[tokio::test]
+async fn a_request_that_was_taken_is_never_sent_again() {
+    let (address, taken) = dying().await;
     let host = Host::start(Made::default()).await;
     host.serves.send_replace(Some(address));
     let answer = ask(host.clients, "POST /a HTTP/1.1", &[b'x'; 1000]).await;
     assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
     assert!(answer.contains("nobody knows"), "{answer}");
-    assert_eq!(connections.load(Ordering::Relaxed), 1);
+    assert_eq!(taken.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_request_that_only_asks_is_sent_to_the_next_host() {
+    let (address, taken) = dying().await;
+    let (first, second) = two().await;
+    second.serves.send_replace(Some(address));
+    let asking = tokio::spawn(ask(second.clients, "GET /a HTTP/1.1", b""));
+    while taken.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    second.serves.send_replace(Some(first.relay));
+    let answer = asking.await.unwrap();
+    assert!(answer.contains("first GET /a"), "{answer}");
 }
 
 #[tokio::test]

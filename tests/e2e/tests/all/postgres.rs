@@ -11,6 +11,7 @@ use rialto_postgres_server::{Server, shared};
 use rialto_simulator::fsp::FailureKind;
 use rialto_simulator::ports;
 use rialto_tests::front::Front;
+use rialto_tests::measured::measured;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::{CliOutput, RunningHost, TestScheme, World, WorldOptions, binaries};
@@ -136,7 +137,7 @@ async fn a_standby_takes_over_from_a_killed_host_and_loses_nothing() {
     })
     .await;
     took.sort_unstable();
-    println!("takeovers: {took:?}");
+    measured(format_args!("hosts took over after {took:?}"));
     torment::judge(&world, before, &outcomes, KILLS, started).await;
 }
 
@@ -178,9 +179,9 @@ async fn a_database_that_fails_over_to_its_synchronous_standby_loses_nothing() {
         took = killed.elapsed();
     })
     .await;
-    println!(
-        "\nmeasured: a payment was committed {took:?} after the database's primary was killed"
-    );
+    measured(format_args!(
+        "a payment was committed {took:?} after the database's primary was killed"
+    ));
     torment::judge(&world, before, &outcomes, 1, started).await;
 }
 

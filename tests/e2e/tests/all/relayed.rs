@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rialto_simulator::{Fsp, PaymentOutcome, PaymentRequest};
 use rialto_tests::front::Front;
+use rialto_tests::measured::measured;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
@@ -129,10 +130,10 @@ async fn a_handover_under_load_refuses_nothing() {
     let said = said.success().unwrap();
     assert!(said.contains("ready: "), "{said}");
     tokio::task::block_in_place(|| standby.wait_until_ready()).unwrap();
-    println!(
-        "\nmeasured: another host served {:?} after the command began",
+    measured(format_args!(
+        "another host served {:?} after the command began",
         begun.elapsed()
-    );
+    ));
     tokio::time::sleep(AROUND).await;
     stops.store(true, Ordering::Relaxed);
     let mut outcomes = Vec::new();
@@ -140,10 +141,10 @@ async fn a_handover_under_load_refuses_nothing() {
         outcomes.extend(payer.await.unwrap());
     }
     let slowest = outcomes.iter().map(|one| one.total_ms).fold(0.0, f64::max);
-    println!(
-        "\nmeasured: the slowest of {} payments around a handover took {slowest:.0} ms",
+    measured(format_args!(
+        "the slowest of {} payments around a handover took {slowest:.0} ms",
         outcomes.len()
-    );
+    ));
     for outcome in &outcomes {
         committed(outcome).unwrap();
     }
@@ -181,10 +182,10 @@ async fn a_request_waits_while_no_host_serves() {
     world.host.kill().unwrap();
     let outcome = world.pay("2", "USD").await;
     committed(&outcome).unwrap();
-    println!(
-        "\nmeasured: a payment that began when the host was killed took {:.0} ms",
+    measured(format_args!(
+        "a payment that began when the host was killed took {:.0} ms",
         outcome.total_ms
-    );
+    ));
     standby.wait_until_ready().unwrap();
     world.host = standby;
     assert_eq!(world.settled_books().await.unwrap().transfers().len(), 2);

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use rialto_simulator::fsp::Step;
+use rialto_tests::measured::measured;
 use rialto_tests::office::Office;
 use rialto_tests::scenes::{committed, refused};
 use rialto_tests::waiting::until;
@@ -326,12 +326,9 @@ async fn time_to_first_useful_paint_under_load_is_printed() {
     let took = desk.0.value_later(script).await;
     let took = took.as_f64().unwrap();
     let result = load.await.unwrap().unwrap();
-    // Past the test's captured output, for who runs `cargo xtask test`.
-    let said = writeln!(
-        std::io::stdout(),
-        "\nmeasured: the first useful paint of Live took {took:.0} ms, at {:.0} of {PER_SECOND} payments a second",
+    measured(format_args!(
+        "the first useful paint of Live took {took:.0} ms, at {:.0} of {PER_SECOND} payments a second",
         result.payments_per_second
-    );
-    said.unwrap();
+    ));
     assert!(result.payments > 0);
 }
