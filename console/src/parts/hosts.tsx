@@ -65,7 +65,7 @@ export function Hosts() {
                 label={w.title}
                 rows={data.hosts}
                 columns={[
-                  { head: w.host, cell: (one) => (one.isThis ? w.thisOne(one.name) : one.name), wide: true },
+                  { head: w.host, cell: (one) => (one.isThis ? w.thisOne(one.name) : one.name) },
                   { head: w.state, cell: (one) => <Badge tone={tone(one)}>{w.states[one.state] ?? one.state}</Badge> },
                   { head: w.address, cell: (one) => one.operators || words.none },
                   { head: w.version, cell: (one) => one.version },
