@@ -5,9 +5,17 @@ use std::path::Path;
 
 use crate::CliOutput;
 
-/// The folder in which their repositories are built. What they share is compiled once for all tests; their own crates
-/// have different names.
-const TARGET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/authors");
+/// How cargo builds their repositories: what they share is compiled once for all tests, and quickly. What authors hand over is
+/// optimized as their repository says.
+pub const CARGO: [(&str, &str); 4] = [
+    (
+        "CARGO_BUILD_BUILD_DIR",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/authors"),
+    ),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+];
 
 /// What a program says in an author's repository. Cargo downloads nothing.
 ///
@@ -21,8 +29,8 @@ pub fn run(
     CliOutput::of(program.as_ref(), |command| {
         command
             .current_dir(folder)
+            .envs(CARGO)
             .env("CARGO_NET_OFFLINE", "true")
-            .env("CARGO_TARGET_DIR", TARGET)
             .args(arguments);
     })
 }

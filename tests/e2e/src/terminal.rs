@@ -14,6 +14,7 @@ use anyhow::{Context as _, ensure};
 use rialto_simulator::ports;
 use tempfile::TempDir;
 
+use crate::author;
 use crate::binaries;
 use crate::compiled;
 use crate::handbook::{self, Use};
@@ -137,6 +138,7 @@ impl Terminal {
                 .args(["--kill-after=10", ENDS_WITHIN, "bash"])
                 .arg(&path)
                 .current_dir(self.path())
+                .envs(author::CARGO)
                 .env("COMPONENTS", components())
                 .env("COMPILED", compiled::shared())
                 .env("OPERATORS", &self.ports[OPERATORS])
