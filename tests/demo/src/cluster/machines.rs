@@ -1,7 +1,7 @@
 //! The hosts of the demonstration with several hosts: each has a folder and a process of its own.
 
 use std::fs::{self, DirBuilder, File};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, ensure};
 use rialto::client::Client;
 use rialto_manifest::Manifest;
+use rialto_simulator::ports;
 use serde_json::{Value, json};
 
 /// The folder of keys. All hosts have the same.
@@ -87,20 +88,12 @@ impl Machine {
             .mode(0o700)
             .create(&folder)
             .with_context(|| format!("making {}", folder.display()))?;
-        // All at once, so that they differ.
-        let bound = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0"));
-        let mut addresses = Vec::with_capacity(bound.len());
-        for one in &bound {
-            let one = one.as_ref().ok().context("no port is free")?;
-            addresses.push(one.local_addr()?);
-        }
-        let [fsps, operators, cluster] = addresses[..] else {
-            anyhow::bail!("three addresses");
-        };
+        let address = || anyhow::Ok(SocketAddr::from(([127, 0, 0, 1], ports::free()?)));
+        let addresses = [address()?, address()?, address()?];
         Ok(Self {
             name,
             folder,
-            addresses: [fsps, operators, cluster],
+            addresses,
             child: None,
         })
     }

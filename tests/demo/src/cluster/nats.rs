@@ -2,13 +2,14 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use rialto_simulator::ports;
 use serde_json::Value;
 
 /// The variable with the server's program.
@@ -34,12 +35,8 @@ impl Nats {
             return Ok(None);
         };
         DirBuilder::new().mode(0o700).create(folder)?;
-        let bound = [
-            TcpListener::bind("127.0.0.1:0")?,
-            TcpListener::bind("127.0.0.1:0")?,
-        ];
-        let [clients, monitor] = [bound[0].local_addr()?, bound[1].local_addr()?];
-        drop(bound);
+        let address = || anyhow::Ok(SocketAddr::from(([127, 0, 0, 1], ports::free()?)));
+        let (clients, monitor) = (address()?, address()?);
         let configuration = folder.join("nats.conf");
         let text = format!(
             "listen: \"{clients}\"\nhttp: \"{monitor}\"\njetstream {{ store_dir: \"{}\" }}\n",
