@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rialto_edge::authentication::Certified;
 use rialto_edge::server::HANDSHAKE_WITHIN;
 use rialto_edge::{AnswerGuard, PeerAddress, contained};
-use rialto_tls::ListenerTls;
+use rialto_tls::{ClientCertificate, ListenerTls, Unproven};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
@@ -159,9 +159,15 @@ async fn answer(
     let peer = PeerAddress(origin.peer);
     head.extensions.insert(peer);
     head.extensions.insert(peer.client());
-    if let (Some(tls), false) = (door.tls(), origin.certificates.is_empty()) {
+    if let Some(tls) = door.tls() {
         let certificate = tls.client_certificate(origin.certificates);
-        head.extensions.insert(Certified(Arc::new(certificate)));
+        // The other host's handshake has seen it, by that host's files.
+        if !tls.is_open() && !is_taken(&certificate) {
+            return empty(StatusCode::FORBIDDEN);
+        }
+        if certificate.thumbprint().is_some() {
+            head.extensions.insert(Certified(Arc::new(certificate)));
+        }
     }
     let mut answer = begun.answer(Request::from_parts(head, body)).await;
     origin::without_connection(answer.headers_mut());
@@ -174,6 +180,11 @@ async fn answer(
             .insert(ANSWER, HeaderValue::from(number));
     }
     answer
+}
+
+/// Whether a handshake with this host would take a certificate. It asks for no name.
+fn is_taken(certificate: &ClientCertificate) -> bool {
+    matches!(certificate.identity(), Ok(_) | Err(Unproven::Nameless))
 }
 
 fn empty(status: StatusCode) -> Answer {

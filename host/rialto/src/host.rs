@@ -83,6 +83,8 @@ use crate::tls::{ExpiryCollector, HostTls, operators_certificate};
 const CATCH_UP_MAX: Duration = Duration::from_secs(10);
 /// The time between two checks whether that work is done.
 const CATCH_UP_LOOK: Duration = Duration::from_millis(5);
+/// How long a handover waits for requests under way. Others wait meanwhile, so no client may hold it up.
+const PASS_MAX: Duration = Duration::from_secs(2);
 /// How long the end of the host waits for providers of keys.
 const KEYS_CLOSE_MAX: Duration = Duration::from_secs(5);
 /// How many reads of operators run at a time, and how many changes. Further ones wait.
@@ -574,7 +576,12 @@ impl Host {
             clustered.passes();
         }
         if let Some(doors) = &self.doors {
-            self.handle.block_on(doors.pass());
+            let passing = async { tokio::time::timeout(PASS_MAX, doors.pass()).await };
+            if self.handle.block_on(passing).is_err() {
+                tracing::warn!(
+                    "a request was not answered in time, and the host hands over without it"
+                );
+            }
         }
         self.finish();
         self.give_lease_back();

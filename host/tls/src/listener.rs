@@ -104,6 +104,12 @@ impl ListenerTls {
         Ok((stream, certificate))
     }
 
+    /// Whether a client may connect without a certificate of one of its authorities.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.clients == ClientCertificates::Optional || self.loaded.load().authorities.is_none()
+    }
+
     /// The certificate of a client whose handshake another host has done, with the same files: DER, its own first. Whom it
     /// proves is verified here. That the client has its key was verified there.
     #[must_use]

@@ -106,6 +106,36 @@ async fn what_a_client_has_proven_is_verified_by_the_host_that_serves() {
     assert!(answer.contains("not issued by an authority"), "{answer}");
 }
 
+#[tokio::test]
+async fn a_listener_that_requires_certificates_takes_those_of_its_own_host_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (clients, another) = (Authority::new(), Authority::new());
+    let start = async |authority: &Authority, name: &'static str| {
+        let files = authority.issue(folder.path(), name);
+        let tls = listener(&files, Protocol::Http1, ClientCertificates::Required);
+        let host = Host::start(Made {
+            tls: Some(tls),
+            ..Made::default()
+        })
+        .await;
+        host.door.open(telling(name));
+        host
+    };
+    let (same, other) = (
+        start(&clients, "same").await,
+        start(&another, "other").await,
+    );
+    let asked = start(&clients, "asked").await;
+    asked.door.pass().await;
+    let client = OutboundTls::read(clients.issue(folder.path(), "somebody"), Vec::new()).unwrap();
+    asked.serves.send_replace(Some(same.relay));
+    let answer = secretly(&client, &asked).await;
+    assert!(answer.contains("same GET /a"), "{answer}");
+    asked.serves.send_replace(Some(other.relay));
+    let answer = secretly(&client, &asked).await;
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+}
+
 /// Ask a host's listener over TLS.
 async fn secretly(tls: &OutboundTls, host: &Host) -> String {
     let stream = TcpStream::connect(host.clients).await.unwrap();
