@@ -30,6 +30,7 @@ mod tidy;
 mod times;
 mod tools;
 mod trained;
+mod upgrade;
 
 use times::Times;
 
@@ -67,6 +68,9 @@ enum Verb {
         /// Instead, run the tests of payments, transfers and the ledger on this store, and the store's own
         #[arg(long, conflicts_with_all = ["filter", "foreign"])]
         store: Option<test::OtherStore>,
+        /// Instead, build this commit, and test that hosts of it can be replaced by hosts of this one under load
+        #[arg(long, value_name = "COMMIT", conflicts_with_all = ["filter", "foreign", "store"])]
+        upgrade_from: Option<String>,
     },
     /// Build the fuzz targets, then run them from their seeds
     Fuzz {
@@ -136,6 +140,10 @@ fn main() -> ExitCode {
         Verb::Test {
             store: Some(store), ..
         } => test::on(store),
+        Verb::Test {
+            upgrade_from: Some(commit),
+            ..
+        } => upgrade::test(&commit),
         Verb::Test { filter, .. } => test::test(filter.as_deref()),
         Verb::Fuzz { target, seconds } => fuzz::fuzz(target.as_deref(), seconds),
         Verb::Interfaces { accept: true } => interfaces::accept(),

@@ -39,7 +39,7 @@ pub use collector::Collector;
 pub use exporter::Exporter;
 pub use found::FoundApis;
 pub use outbound::{
-    BreakerPolicy, DestinationStatus, NotSigned, Outbound, OutboundLimits, OwnSigner,
+    BreakerPolicy, DestinationStatus, MaySend, NotSigned, Outbound, OutboundLimits, OwnSigner,
 };
 pub use pace::{Pace, Paced};
 pub use peers::PeerAddress;

@@ -2,9 +2,11 @@
 //! ([`rialto_proto::status`]).
 
 use bytes::Bytes;
+use http::Response;
 use rialto_engine::Failure;
 use rialto_proto::Refusal;
 use rialto_proto::call::try_again;
+use tonic::body::Body;
 use tonic::{Code, Status};
 
 use crate::authorization::Denied;
@@ -23,6 +25,17 @@ pub fn unavailable(message: &str) -> Status {
     let code = Code::Unavailable;
     let details = try_again(code as i32, message, RETRY_AFTER_SECONDS);
     Status::with_details(code, message, Bytes::from(details))
+}
+
+/// The answer to a call that no host has answered. `may_repeat` says that nothing was done, so the client may call again.
+#[must_use]
+pub fn unanswered(message: &str, may_repeat: bool) -> Response<Body> {
+    let status = if may_repeat {
+        unavailable(message)
+    } else {
+        Status::unknown(message)
+    };
+    status.into_http()
 }
 
 /// The host is overloaded.

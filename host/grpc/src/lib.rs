@@ -22,7 +22,9 @@ pub mod server;
 mod service;
 mod turn;
 
+pub use answer::unanswered;
 pub use authorization::{Authorizer, Client, Denied, Permission};
 pub use calls::{Calls, OfferedApis, Unserved};
-pub use server::Server;
-pub use service::{Limits, Service};
+pub use server::{Answers, Server};
+pub use service::{Limits, Service, streams};
+pub use tonic::body::Body as AnswerBody;

@@ -5,16 +5,17 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rialto_edge::authentication::Certified;
 use rialto_edge::server::{GRACE, HANDSHAKE_WITHIN};
 use rialto_edge::{Admitted, Listener, Paced, PeerAddress, contained};
 use rialto_tls::ListenerTls;
@@ -24,7 +25,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tonic::body::Body;
 
-use crate::service::{ReadTimeLimit, Service};
+use crate::service::{self, ReadTimeLimit, Service};
 
 /// Calls at a time on one connection. Beyond this the client must wait.
 const STREAMS_MAX: u32 = 128;
@@ -36,10 +37,19 @@ const KEEP_ALIVE_WITHIN: Duration = Duration::from_secs(10);
 /// for their next call.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A bound address with its service.
+/// An answer to come.
+pub type Answering = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+/// Answers the requests of a listener.
+pub type Answers = Arc<dyn Fn(Request<Incoming>) -> Answering + Send + Sync>;
+
+/// A bound address, and who answers there.
 pub struct Server {
     listener: Listener,
-    service: Arc<Service>,
+    answers: Answers,
+    /// How long a client may take to read a finite answer.
+    answer_within: Duration,
+    /// The service whose health is told at the end; none if another one answers.
+    service: Option<Arc<Service>>,
     tls: Option<Arc<ListenerTls>>,
     header_bytes_max: u32,
 }
@@ -52,9 +62,32 @@ impl Server {
         tls: Option<Arc<ListenerTls>>,
         header_bytes_max: usize,
     ) -> Self {
+        let service = Arc::new(service);
+        let within = service.answer_within();
+        let server = Self::passing(
+            listener,
+            (service.clone().answers(), within),
+            tls,
+            header_bytes_max,
+        );
+        Self {
+            service: Some(service),
+            ..server
+        }
+    }
+
+    /// Have requests answered elsewhere, and a client read each finite answer within a time.
+    pub fn passing(
+        listener: Listener,
+        (answers, answer_within): (Answers, Duration),
+        tls: Option<Arc<ListenerTls>>,
+        header_bytes_max: usize,
+    ) -> Self {
         Self {
             listener,
-            service: Arc::new(service),
+            answers,
+            answer_within,
+            service: None,
             tls,
             header_bytes_max: u32::try_from(header_bytes_max).unwrap_or(u32::MAX),
         }
@@ -74,16 +107,19 @@ impl Server {
             .max_header_list_size(self.header_bytes_max)
             .keep_alive_interval(KEEP_ALIVE_EVERY)
             .keep_alive_timeout(KEEP_ALIVE_WITHIN);
-        let following = self.service.clone();
-        let stopping = stop.clone();
-        let health = tokio::spawn(async move { following.health.follow(stopping).await });
+        let health = self.service.clone().map(|service| {
+            let stopping = stop.clone();
+            tokio::spawn(async move { service.follow_health(stopping).await })
+        });
         let (close, closing) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut accepting = self.listener.accepting();
         while let Some((stream, admitted)) = accepting.next(&mut stop).await {
             let connection = Connection {
                 http: http.clone(),
-                service: self.service.clone(),
+                answers: self.answers.clone(),
+                answer_within: self.answer_within,
+                certified: None,
                 closing: closing.clone(),
                 admitted,
             };
@@ -93,7 +129,9 @@ impl Server {
         }
         drop(accepting);
         // Health reports the end before the listener stops.
-        let _ = health.await;
+        if let Some(health) = health {
+            let _ = health.await;
+        }
         let _ = close.send(true);
         let ended = async { while connections.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(GRACE, ended).await;
@@ -103,14 +141,17 @@ impl Server {
 
 struct Connection {
     http: http2::Builder<contained::Executor>,
-    service: Arc<Service>,
+    answers: Answers,
+    answer_within: Duration,
+    /// The certificate that the client has shown.
+    certified: Option<Certified>,
     /// Whether no more calls are accepted.
     closing: watch::Receiver<bool>,
     admitted: Admitted,
 }
 
 async fn connected(
-    connection: Connection,
+    mut connection: Connection,
     stream: Paced<TcpStream>,
     tls: Option<Arc<ListenerTls>>,
 ) {
@@ -118,7 +159,10 @@ async fn connected(
         return connection.serve(stream).await;
     };
     match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
-        Ok(Ok((stream, _))) => connection.serve(stream).await,
+        Ok(Ok((stream, certificate))) => {
+            connection.certified = certificate.map(|shown| Certified(Arc::new(shown)));
+            connection.serve(stream).await;
+        }
         Ok(Err(error)) => connection.admitted.handshake_failed(&error),
         Err(_) => tracing::debug!("a client's TLS handshake did not end in time"),
     }
@@ -126,7 +170,8 @@ async fn connected(
 
 impl Connection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let service = self.service;
+        let (answers, finite) = (self.answers, self.answer_within);
+        let certified = self.certified;
         let (counted, mut calls) = watch::channel(0);
         let counted = Arc::new(counted);
         let peer = PeerAddress(self.admitted.address());
@@ -134,12 +179,16 @@ impl Connection {
         let too_slow = slow.clone();
         let answer = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer);
-            let (service, call) = (service.clone(), ActiveCall::of(&counted));
+            if let Some(certified) = &certified {
+                request.extensions_mut().insert(certified.clone());
+            }
+            let usual = service::read_time(request.uri().path(), finite);
+            let (answering, call) = (answers(request), ActiveCall::of(&counted));
             let slow = slow.clone();
             async move {
-                let answered = service.answer(request).await;
-                let lasting = answered.extensions().get::<ReadTimeLimit>().copied();
-                let within = lasting.map_or(Some(service.answer_within()), |lasting| lasting.0);
+                let answered = answering.await;
+                let told = answered.extensions().get::<ReadTimeLimit>().copied();
+                let ReadTimeLimit(within) = told.unwrap_or(usual);
                 let taken = within.map(|within| watch_over(within, slow));
                 // Until the answer was sent, or the client is gone.
                 let answered = answered.map(|body| {

@@ -31,6 +31,7 @@ use crate::calls::{Boxed, Calls, Reflection, Served};
 use crate::codec::BytesCodec;
 use crate::deadline;
 use crate::health::Health;
+use crate::server::Answers;
 use crate::turn::Turns;
 
 /// The prefix of a gRPC request's `content-type`.
@@ -63,6 +64,21 @@ pub struct Limits {
 /// An extension of responses: how long the client may take to read the answer; none for no limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTimeLimit(pub Option<Duration>);
+
+/// How long the client of a path may take to read its answer, if the answer says nothing else: another host has given it.
+pub(crate) fn read_time(path: &str, finite: Duration) -> ReadTimeLimit {
+    ReadTimeLimit(match path {
+        WATCH => None,
+        path if streams(path) => Some(2 * finite),
+        _ => Some(finite),
+    })
+}
+
+/// Whether a client may go on asking after the answer to a call has begun.
+#[must_use]
+pub fn streams(path: &str) -> bool {
+    path.starts_with("/grpc.reflection.")
+}
 
 /// Answers the requests of a listener.
 pub struct Service {
@@ -113,6 +129,20 @@ impl Service {
             watchers: Arc::new(Semaphore::new(WATCHERS_MAX)),
             watchers_of_peers: Shares::new(WATCHERS_PER_PEER_MAX),
         }
+    }
+
+    /// This service as what answers.
+    #[must_use]
+    pub fn answers(self: Arc<Self>) -> Answers {
+        Arc::new(move |request| {
+            let service = self.clone();
+            Box::pin(async move { service.answer(request).await })
+        })
+    }
+
+    /// Report the health of what is served until told to stop.
+    pub async fn follow_health(&self, stop: watch::Receiver<bool>) {
+        self.health.follow(stop).await;
     }
 
     /// How long a client may take to read a finite answer.

@@ -2,7 +2,6 @@
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::Request;
 use hyper::body::Incoming;
@@ -11,7 +10,7 @@ use rialto_tls::ListenerTls;
 use tokio::sync::Notify;
 
 use crate::Answer;
-use crate::link::Link;
+use crate::link::{Link, Passing, Refusal};
 use crate::origin::Origin;
 
 /// An answer to come.
@@ -19,12 +18,25 @@ pub type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// Answers the requests of a listener in this host.
 pub type Handler = Arc<dyn Fn(Request<Incoming>) -> Answering + Send + Sync>;
 
+/// Whether this host's lease holds at this moment. Only then does it answer, because another host may serve otherwise.
+pub type Holds = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What a door is made of.
+pub struct DoorSettings {
+    /// The TLS of its listener.
+    pub tls: Option<Arc<ListenerTls>>,
+    /// To the host that serves.
+    pub link: Arc<Link>,
+    /// Whether this host may answer.
+    pub holds: Holds,
+    /// How requests are passed.
+    pub passing: Passing,
+}
+
 /// The door of one listener.
 pub struct Door {
     name: String,
-    tls: Option<Arc<ListenerTls>>,
-    link: Arc<Link>,
-    answer_within: Duration,
+    settings: DoorSettings,
     own: Mutex<Own>,
     /// Told when a request of this host's was answered.
     ended: Notify,
@@ -38,19 +50,12 @@ struct Own {
 }
 
 impl Door {
-    /// The door of a listener. Until it has a handler, all requests are passed. `answer_within` is how long a client may take to
-    /// send a request's body, and the host that serves to answer.
+    /// The door of a listener. Until it has a handler, all requests are passed.
     #[must_use]
-    pub fn new(
-        name: &str,
-        tls: Option<Arc<ListenerTls>>,
-        (link, answer_within): (Arc<Link>, Duration),
-    ) -> Arc<Self> {
+    pub fn new(name: &str, settings: DoorSettings) -> Arc<Self> {
         Arc::new(Self {
             name: name.to_owned(),
-            tls,
-            link,
-            answer_within,
+            settings,
             own: Mutex::default(),
             ended: Notify::new(),
         })
@@ -59,7 +64,7 @@ impl Door {
     /// The TLS of its listener.
     #[must_use]
     pub const fn tls(&self) -> Option<&Arc<ListenerTls>> {
-        self.tls.as_ref()
+        self.settings.tls.as_ref()
     }
 
     /// Whether this host answers.
@@ -91,19 +96,22 @@ impl Door {
 
     /// Answer a request of this listener.
     pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
-        match self.begin() {
-            Some(begun) => begun.answer(request).await,
-            None => {
-                let origin = Origin::of(&self.name, &request);
-                self.link.pass(request, &origin, self.answer_within).await
-            }
+        let DoorSettings { link, passing, .. } = &self.settings;
+        if let Some(begun) = self.begin() {
+            let answered = begun.answer(request).await;
+            return answered.unwrap_or_else(|| (passing.refused)(Refusal::Nobody));
         }
+        let origin = Origin::of(&self.name, &request);
+        link.pass(request, &origin, passing).await
     }
 
-    /// How this host answers a request; none if it does not.
+    /// How this host answers a request; none if it does not, because it does not serve, or its lease has run out.
     pub(crate) fn begin(self: &Arc<Self>) -> Option<Begun> {
         let mut own = self.own.lock();
         let handler = own.handler.clone()?;
+        if !(self.settings.holds)() {
+            return None;
+        }
         own.under_way += 1;
         Some(Begun {
             door: self.clone(),
@@ -119,9 +127,12 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Answer it.
-    pub async fn answer(self, request: Request<Incoming>) -> Answer {
-        (self.handler)(request).await
+    /// Answer it. None if it only asks, and the lease has run out meanwhile: what was read may no longer be true. What
+    /// changes something is refused by the store then.
+    pub async fn answer(self, request: Request<Incoming>) -> Option<Answer> {
+        let only_asks = request.method().is_safe();
+        let answer = (self.handler)(request).await;
+        (!only_asks || (self.door.settings.holds)()).then_some(answer)
     }
 }
 

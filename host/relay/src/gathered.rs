@@ -45,6 +45,14 @@ impl Gathered {
         Ok(Self::Whole(bytes.freeze()))
     }
 
+    /// A body whose end may come after its answer.
+    pub fn as_it_comes<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes, Error: Into<BodyError>> + Send + 'static,
+    {
+        Self::Long(Some(any_body(body)))
+    }
+
     /// The body to send. None if it can be sent no more.
     pub fn take(&mut self) -> Option<AnyBody> {
         match self {

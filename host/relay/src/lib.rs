@@ -23,8 +23,8 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::combinators::UnsyncBoxBody;
 
-pub use door::{Door, Handler};
-pub use link::{Link, LinkSettings};
+pub use door::{Door, DoorSettings, Handler, Holds};
+pub use link::{Link, LinkSettings, Passing, Refusal};
 pub use origin::Origin;
 pub use server::Server;
 

@@ -53,6 +53,70 @@ pub struct Link {
     connection: Mutex<Option<(SocketAddr, SendRequest<AnyBody>)>>,
 }
 
+/// How the requests of a listener are passed.
+pub struct Passing {
+    /// How long a client may take to send a request's body, and the host that serves to answer.
+    pub within: Duration,
+    /// Whether a request's body goes on after the answer has begun. Such a body is passed as it comes, so it cannot be sent
+    /// again.
+    pub streams: fn(&http::request::Parts) -> bool,
+    /// The answer to a request that no host has answered.
+    pub refused: fn(Refusal) -> Answer,
+}
+
+/// Why no host has answered a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its body did not come in time.
+    Late,
+    /// No host serves at this moment. Nothing was done.
+    Nobody,
+    /// The connection to the host that serves has ended.
+    Unknown,
+}
+
+impl Refusal {
+    /// For people.
+    #[must_use]
+    pub const fn detail(self) -> &'static str {
+        match self {
+            Self::Late => "the request's body did not come in time",
+            Self::Nobody => {
+                "no host serves at this moment; nothing was done, so send the request again"
+            }
+            Self::Unknown => {
+                "the connection to the host that serves has ended, and nobody knows whether it has taken the request: ask \
+                 for its outcome, or send it again with the same id"
+            }
+        }
+    }
+
+    /// As an answer of HTTP with a problem (RFC 9457).
+    #[must_use]
+    pub fn problem(self) -> Answer {
+        let status = match self {
+            Self::Late => StatusCode::REQUEST_TIMEOUT,
+            Self::Nobody => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unknown => StatusCode::BAD_GATEWAY,
+        };
+        let title = status.canonical_reason().unwrap_or_default();
+        // Neither has a character that JSON would escape.
+        let body = format!(
+            "{{\"title\":\"{title}\",\"status\":{},\"detail\":\"{}\"}}\n",
+            status.as_u16(),
+            self.detail()
+        );
+        let mut answer = Response::new(any_body(Full::new(Bytes::from(body))));
+        *answer.status_mut() = status;
+        let fields = answer.headers_mut();
+        fields.insert(CONTENT_TYPE, PROBLEM);
+        if self == Self::Nobody {
+            fields.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        answer
+    }
+}
+
 /// What became of one attempt.
 enum Attempt {
     Answered(Answer),
@@ -72,34 +136,42 @@ impl Link {
         })
     }
 
-    /// Have the host that serves answer a request. Its client may take so long to send the body, and the host to answer.
+    /// Have the host that serves answer a request.
     pub async fn pass(
         &self,
         request: Request<Incoming>,
         origin: &Origin,
-        within: Duration,
+        passing: &Passing,
     ) -> Answer {
+        let passed = self.passed(request, origin, passing).await;
+        passed.unwrap_or_else(|refusal| (passing.refused)(refusal))
+    }
+
+    async fn passed(
+        &self,
+        request: Request<Incoming>,
+        origin: &Origin,
+        passing: &Passing,
+    ) -> Result<Answer, Refusal> {
         let (mut head, body) = request.into_parts();
+        let streams = (passing.streams)(&head);
         origin.put_into(&mut head);
-        let reading = tokio::time::timeout(within, Gathered::read(body));
-        let Ok(Ok(mut body)) = reading.await else {
-            return told(
-                StatusCode::REQUEST_TIMEOUT,
-                "the request's body did not come in time",
-            );
+        let mut body = if streams {
+            Gathered::as_it_comes(body)
+        } else {
+            let reading = tokio::time::timeout(passing.within, Gathered::read(body));
+            let Ok(Ok(read)) = reading.await else {
+                return Err(Refusal::Late);
+            };
+            read
         };
         let until = Instant::now() + self.settings.patience;
         while body.is_there() {
-            match self.attempt(&head, &mut body, (until, within)).await {
-                Attempt::Answered(answer) => return answer,
+            let times = (until, passing.within);
+            match self.attempt(&head, &mut body, times).await {
+                Attempt::Answered(answer) => return Ok(answer),
                 // What only asks may be asked again (RFC 9110, 9.2.2).
-                Attempt::Unknown if !head.method.is_safe() => {
-                    return told(
-                        StatusCode::BAD_GATEWAY,
-                        "the connection to the host that serves has ended, and nobody knows whether it has taken the request: ask \
-                         for its outcome, or send it again with the same id",
-                    );
-                }
+                Attempt::Unknown if !head.method.is_safe() => return Err(Refusal::Unknown),
                 Attempt::NotTaken | Attempt::Unknown if Instant::now() >= until => break,
                 Attempt::NotTaken | Attempt::Unknown => {
                     (self.settings.look)();
@@ -107,10 +179,7 @@ impl Link {
                 }
             }
         }
-        told(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "no host serves at this moment; nothing was done, so send the request again",
-        )
+        Err(Refusal::Nobody)
     }
 
     async fn attempt(
@@ -251,23 +320,4 @@ impl Drop for Telling {
             }
         });
     }
-}
-
-/// An answer that no other host has given.
-fn told(status: StatusCode, detail: &str) -> Answer {
-    let title = status.canonical_reason().unwrap_or_default();
-    // Neither has a character that JSON would escape.
-    let body = format!(
-        "{{\"title\":\"{title}\",\"status\":{},\"detail\":\"{detail}\"}}\n",
-        status.as_u16()
-    );
-    let mut answer = Response::new(any_body(Full::new(Bytes::from(body))));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, PROBLEM);
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        answer
-            .headers_mut()
-            .insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    answer
 }

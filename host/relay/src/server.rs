@@ -150,11 +150,7 @@ async fn answer(
     };
     let door = doors.get(&origin.listener);
     let Some((door, begun)) = door.and_then(|door| Some((door, door.begin()?))) else {
-        let mut answer = empty(StatusCode::MISDIRECTED_REQUEST);
-        answer
-            .headers_mut()
-            .insert(NOT_MINE, HeaderValue::from_static("1"));
-        return answer;
+        return not_mine();
     };
     let peer = PeerAddress(origin.peer);
     head.extensions.insert(peer);
@@ -169,7 +165,9 @@ async fn answer(
             head.extensions.insert(Certified(Arc::new(certificate)));
         }
     }
-    let mut answer = begun.answer(Request::from_parts(head, body)).await;
+    let Some(mut answer) = begun.answer(Request::from_parts(head, body)).await else {
+        return not_mine();
+    };
     origin::without_connection(answer.headers_mut());
     // A component that says "not mine" would have the request sent again.
     origin::without_own(answer.headers_mut());
@@ -185,6 +183,15 @@ async fn answer(
 /// Whether a handshake with this host would take a certificate. It asks for no name.
 fn is_taken(certificate: &ClientCertificate) -> bool {
     matches!(certificate.identity(), Ok(_) | Err(Unproven::Nameless))
+}
+
+/// This host has not looked at a request, or has nothing to say that must be true.
+fn not_mine() -> Answer {
+    let mut answer = empty(StatusCode::MISDIRECTED_REQUEST);
+    answer
+        .headers_mut()
+        .insert(NOT_MINE, HeaderValue::from_static("1"));
+    answer
 }
 
 fn empty(status: StatusCode) -> Answer {

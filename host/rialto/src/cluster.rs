@@ -96,6 +96,12 @@ impl Clustered {
         !self.said.lock().relay.is_empty()
     }
 
+    /// Whether this host's lease holds by its own clock. Until then no other host serves.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.store.holds_lease()
+    }
+
     /// Have this host hand over soon.
     pub fn hand_over(&self) {
         self.is_to_hand_over.store(true, Ordering::Relaxed);

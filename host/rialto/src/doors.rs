@@ -1,8 +1,7 @@
 //! The doors of a host that shares its store with others: its listeners are open from its start to its end, whoever serves.
 //!
 //! While this host serves, it answers. Otherwise it passes requests to the host that does ([`rialto_relay`]). The health of
-//! the operators' listener it always answers itself. Calls of gRPC have no door: that listener is open on the host that
-//! serves alone.
+//! the operators' listener it always answers itself.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,10 +14,14 @@ use http::Request;
 use hyper::body::Incoming;
 use rialto_components::denials::Denials;
 use rialto_edge::Listener;
+use rialto_grpc::{AnswerBody, Answers, Server as CallServer};
 use rialto_manifest::Operator;
 use rialto_manifest::cluster::Cluster;
 use rialto_manifest::operator::{GRPC, OPERATORS};
-use rialto_relay::{Answer, Door, Handler, Link, LinkSettings, Server, any_body};
+use rialto_relay::{
+    Answer, Door, DoorSettings, Handler, Holds, Link, LinkSettings, Passing, Refusal, Server,
+    any_body,
+};
 use rialto_tls::{
     AuthorityFiles, ClientCertificates, ListenerFiles, ListenerTls, OriginFiles, OutboundTls,
     PrivateKey, Protocol,
@@ -36,11 +39,11 @@ use crate::tls::HostTls;
 const OPERATORS_WAIT: Duration = Duration::from_mins(15);
 
 /// How this host proves to others that it is one of them.
-pub(crate) struct HostsTls {
+pub struct HostsTls {
     /// To those that pass requests to it.
-    listener: Arc<ListenerTls>,
+    pub listener: Arc<ListenerTls>,
     /// To the one that it passes requests to.
-    outbound: Arc<OutboundTls>,
+    pub outbound: Arc<OutboundTls>,
 }
 
 impl HostsTls {
@@ -90,8 +93,6 @@ pub(crate) struct Doors {
 /// What doors are opened with.
 pub(crate) struct Opening<'a> {
     pub operator: &'a Operator,
-    /// The folder of the operator's document.
-    pub folder: &'a Path,
     /// The TLS of listeners.
     pub tls: &'a HostTls,
     pub clustered: &'a Arc<Clustered>,
@@ -100,41 +101,49 @@ pub(crate) struct Opening<'a> {
 }
 
 impl Doors {
-    /// Open all listeners but that of gRPC, and take requests from other hosts. Until [`Self::open`] says how this host
+    /// Open all listeners, and take requests from other hosts. Until [`Self::open`] says how this host
     /// answers, requests are passed.
     ///
     /// # Errors
-    /// When an address is taken, or a file of TLS cannot be used.
+    /// When an address is taken.
     pub fn of(opening: &Opening<'_>, cluster: &Cluster, handle: &Handle) -> anyhow::Result<Self> {
         let (operator, clustered) = (opening.operator, opening.clustered);
-        let hosts_tls = HostsTls::read(cluster, opening.folder)?;
+        let hosts_tls = opening.tls.hosts.as_ref();
         let looking = clustered.clone();
         let link = Link::new(LinkSettings {
             serves: clustered.serves(),
             look: Box::new(move || looking.look_soon()),
-            tls: hosts_tls.as_ref().map(|tls| tls.outbound.clone()),
+            tls: hosts_tls.map(|tls| tls.outbound.clone()),
             patience: cluster.wait.into(),
         });
         let (stop, _) = watch::channel(false);
-        let listeners = operator.listeners.iter();
-        let listeners = listeners.filter(|(name, _)| name.as_str() != GRPC);
         let mut doors = BTreeMap::new();
         let (mut addresses, mut servers) = (BTreeMap::new(), Vec::new());
-        for (name, listener) in listeners {
+        let lease = clustered.clone();
+        let holds: Holds = Arc::new(move || lease.holds());
+        for (name, listener) in &operator.listeners {
             let address = listener.address.socket();
             let bound = handle.block_on(Listener::bind(address, server_limits(operator)));
             let bound = bound.with_context(|| format!("listening on {address} for `{name}`"))?;
             let bound = bound.with_denials(opening.denials.clone());
             addresses.insert(name.to_string(), bound.address());
             let tls = opening.tls.listeners.get(name.as_str()).cloned();
-            let is_operators = name.as_str() == OPERATORS;
-            let within = if is_operators {
-                OPERATORS_WAIT
-            } else {
-                operator.http.request_timeout.into()
+            let settings = DoorSettings {
+                tls: tls.clone(),
+                link: link.clone(),
+                holds: holds.clone(),
+                passing: passing(name.as_str(), operator),
             };
-            let door = Door::new(name.as_str(), tls.clone(), (link.clone(), within));
+            let within = settings.passing.within;
+            let door = Door::new(name.as_str(), settings);
             doors.insert(name.to_string(), door.clone());
+            if name.as_str() == GRPC {
+                let headers_max = server_limits(operator).header_bytes_max;
+                let server = CallServer::passing(bound, (calls(door), within), tls, headers_max);
+                servers.push(handle.spawn(server.serve(stop.subscribe())));
+                continue;
+            }
+            let is_operators = name.as_str() == OPERATORS;
             let clustered = clustered.clone();
             let answer = move |request| {
                 let (door, clustered) = (door.clone(), clustered.clone());
@@ -148,7 +157,11 @@ impl Doors {
             servers.push(handle.spawn(bound.serve(tls, answer, stop.subscribe())));
         }
         let listen = cluster.listen.socket();
-        let server = Server::bind(listen, doors.clone(), hosts_tls.map(|tls| tls.listener));
+        let server = Server::bind(
+            listen,
+            doors.clone(),
+            hosts_tls.map(|tls| tls.listener.clone()),
+        );
         let server = handle.block_on(server);
         let server = server.with_context(|| format!("listening on {listen} for other hosts"))?;
         clustered.takes_requests_at(server.address());
@@ -188,6 +201,38 @@ impl Doors {
         // Other hosts ask the one that serves from now on.
         self.relay.abort();
     }
+}
+
+/// How the requests of a listener are passed.
+fn passing(listener: &str, operator: &Operator) -> Passing {
+    let usual = Passing {
+        within: operator.http.request_timeout.into(),
+        streams: |_| false,
+        refused: Refusal::problem,
+    };
+    match listener {
+        OPERATORS => Passing {
+            within: OPERATORS_WAIT,
+            ..usual
+        },
+        GRPC => Passing {
+            streams: |head| rialto_grpc::streams(head.uri.path()),
+            refused: |refusal| {
+                let may_repeat = refusal != Refusal::Unknown;
+                rialto_grpc::unanswered(refusal.detail(), may_repeat).map(any_body)
+            },
+            ..usual
+        },
+        _ => usual,
+    }
+}
+
+/// The door of the listener for calls, as that listener's server wants it.
+fn calls(door: Arc<Door>) -> Answers {
+    Arc::new(move |request| {
+        let door = door.clone();
+        Box::pin(async move { door.answer(request).await.map(AnswerBody::new) })
+    })
 }
 
 /// The health of a host that does not serve, if a request at the operators' listener asks for it.

@@ -263,7 +263,7 @@ impl Host {
         let runtime = Arc::new(runtime.with_keyring(keys.ring.clone()));
         let operators = Operators::open(operator, folder, &*entropy)?;
         let sign_in = SignIn::open(operator, start.scheme, &*entropy)?;
-        let outbound = Arc::new(Outbound::new(
+        let outbound = Outbound::new(
             handle.clone(),
             outbound_limits(operator),
             tls.outbound.clone(),
@@ -271,7 +271,11 @@ impl Host {
             clock.clone(),
             metrics.clone(),
             spans.clone(),
-        ));
+        );
+        let outbound = Arc::new(match opened.shared().cloned() {
+            Some(shared) => outbound.while_it_may(Arc::new(move || shared.holds_lease())),
+            None => outbound,
+        });
         let turn_spans = spans.clone().map(|spans| {
             let turns = TurnSpans::new(spans, clock.clone(), entropy.clone());
             Arc::new(turns) as Arc<dyn rialto_engine::Spans>
@@ -301,6 +305,9 @@ impl Host {
         let clustered = opened.shared().cloned();
         let clustered = clustered.map(|store| Clustered::new(store, clock.clone()));
         let cluster = clustered.as_ref().map(ClusterThread::start).transpose()?;
+        let (stop, _) = watch::channel(false);
+        // A host that waits for the lease has listeners, too.
+        tls.follow(folder, handle, &stop)?;
         let mut doors = None;
         if let (Some(shared), Some(clustered)) = (opened.shared(), &clustered) {
             metrics.add_collector(Box::new(ClusterCollector(clustered.clone())));
@@ -308,7 +315,6 @@ impl Host {
             if let Some(cluster) = &operator.cluster {
                 let opening = OpeningDoors {
                     operator,
-                    folder: start.scheme,
                     tls: &tls,
                     clustered,
                     denials: denials.clone(),
@@ -434,7 +440,6 @@ impl Host {
         start.release(&shared, resumed)?;
         events_outside::warn_of_vain(operator, &shared.runtime);
         resume(&shared, recovery);
-        let (stop, _) = watch::channel(false);
         // Before any client can send: components must remember each key, in case it is lost later.
         telling.look();
         handle.spawn(telling.follow(stop.subscribe()));
@@ -451,7 +456,7 @@ impl Host {
         );
         handle.spawn(telling);
         keys.watch(shared.clone(), handle, stop.subscribe());
-        tls.follow(folder, &shared, handle, &stop)?;
+        tls.tell(&shared, handle, stop.subscribe());
         let idle = operator.engine.instance_idle.into();
         handle.spawn(give_up_unused(
             shared.runtime.clone(),

@@ -125,6 +125,15 @@ pub struct Releases {
     ahead: Arc<Ahead>,
     /// The release that was loaded last, because its rules are often asked many times.
     loaded: Mutex<Option<Arc<Release>>>,
+    /// What a standby has prepared, so that a takeover need not: a release never changes.
+    prepared: Mutex<Option<Prepared>>,
+}
+
+/// A release that is ready to be made current.
+struct Prepared {
+    number: u64,
+    release: Release,
+    document: SchemeDocument,
 }
 
 impl Releases {
@@ -155,6 +164,7 @@ impl Releases {
             current: Mutex::new(None),
             ahead: Arc::default(),
             loaded: Mutex::new(None),
+            prepared: Mutex::new(None),
         })
     }
 
@@ -270,7 +280,13 @@ impl Releases {
             .current_release()
             .context("reading the current release")?;
         if number != known && number != 0 {
-            self.prepare(number, &self.document(number)?)?;
+            let document = self.document(number)?;
+            let release = self.prepare(number, &document)?;
+            *self.prepared.lock() = Some(Prepared {
+                number,
+                release,
+                document,
+            });
         }
         Ok(number)
     }

@@ -24,6 +24,7 @@ use rialto_tls::{
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use crate::doors::HostsTls;
 use crate::host::Shared;
 use crate::tls_changes::TlsChanges;
 use crate::tls_keys::{self, Place};
@@ -32,6 +33,9 @@ use crate::tls_keys::{self, Place};
 const WARN_BEFORE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The time between two warnings of the same file.
 const WARN_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// What the connections between the hosts of a scheme are called.
+const CLUSTER: &str = "cluster";
 
 /// A certificate that the host shows, and its private key.
 type Identity<'a> = (&'a FilePath, TlsKey<'a>);
@@ -161,6 +165,8 @@ pub struct HostTls {
     pub listeners: BTreeMap<String, Arc<ListenerTls>>,
     /// Of outbound requests.
     pub outbound: Arc<OutboundTls>,
+    /// Between the hosts of a scheme.
+    pub hosts: Option<HostsTls>,
     /// When a warning of a file's expiry was last logged.
     warned: Mutex<BTreeMap<PathBuf, SystemTime>>,
     /// The store's folder, where the command line finds the operators' certificate.
@@ -186,30 +192,34 @@ impl HostTls {
                 listeners.insert(name.to_string(), tls);
             }
         }
+        let cluster = operator.cluster.as_ref();
+        let hosts = cluster.map(|cluster| HostsTls::read(cluster, folder));
         Ok(Arc::new(Self {
             listeners,
             outbound: source.outbound()?,
+            hosts: hosts.transpose()?.flatten(),
             warned: Mutex::default(),
             store: OnceLock::new(),
             changes: TlsChanges::default(),
         }))
     }
 
-    /// Follow changes of the files until told to stop, and tell the audit log of each. Tell the command line the operators'
-    /// certificate.
+    /// Tell the audit log of changed files from now on, until told to stop.
+    pub fn tell(&self, shared: &Arc<Shared>, handle: &Handle, stop: watch::Receiver<bool>) {
+        self.changes.follow(shared.clone(), handle, stop);
+    }
+
+    /// Follow changes of the files until told to stop. Tell the command line the operators' certificate.
     ///
     /// # Errors
     /// When the operators' certificate cannot be written.
     pub fn follow(
         self: &Arc<Self>,
         store: &Path,
-        shared: &Arc<Shared>,
         handle: &Handle,
         stop: &watch::Sender<bool>,
     ) -> anyhow::Result<()> {
         let _ = self.store.set(store.to_owned());
-        self.changes
-            .follow(shared.clone(), handle, stop.subscribe());
         for (name, tls) in &self.listeners {
             let (tls, store) = (tls.clone(), store.to_owned());
             let is_operators = name == OPERATORS;
@@ -236,6 +246,24 @@ impl HostTls {
             let changed = |reading| host.changes.tell("outbound", &reading);
             host.outbound.clone().follow(stopping, changed).await;
         });
+        if let Some(HostsTls { listener, outbound }) = &self.hosts {
+            let (listener, outbound) = (listener.clone(), outbound.clone());
+            let (host, stopping) = (self.clone(), stop.subscribe());
+            handle.spawn(async move {
+                let changed = |reading| host.changes.tell(CLUSTER, &reading);
+                listener.follow(stopping, changed).await;
+            });
+            let (host, stopping) = (self.clone(), stop.subscribe());
+            handle.spawn(async move {
+                // The same files, which the entry above names.
+                let changed = |reading: Result<_, _>| {
+                    if reading.is_err() {
+                        host.changes.tell(CLUSTER, &reading);
+                    }
+                };
+                outbound.follow(stopping, changed).await;
+            });
+        }
         handle.spawn(self.clone().watch_expiries(stop.subscribe()));
         Ok(())
     }
@@ -248,7 +276,12 @@ impl HostTls {
         });
         let outbound = self.outbound.expiries().into_iter();
         let outbound = outbound.map(|expiry| ("outbound".to_owned(), expiry));
-        listeners.chain(outbound).collect()
+        let hosts = self
+            .hosts
+            .iter()
+            .flat_map(|hosts| hosts.listener.expiries());
+        let hosts = hosts.map(|expiry| (CLUSTER.to_owned(), expiry));
+        listeners.chain(outbound).chain(hosts).collect()
     }
 
     /// Warn of files that expire soon, once a day each.
@@ -336,6 +369,15 @@ impl TlsFiles for HostTls {
             readings.push(TlsReading {
                 place: "outbound".to_owned(),
                 is_usable: reading.is_ok(),
+            });
+        }
+        if let Some(hosts) = &self.hosts {
+            let reading = hosts.listener.read_again();
+            self.changes.tell(CLUSTER, &reading);
+            let is_usable = reading.is_ok() && hosts.outbound.read_again().is_ok();
+            readings.push(TlsReading {
+                place: CLUSTER.to_owned(),
+                is_usable,
             });
         }
         readings

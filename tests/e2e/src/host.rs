@@ -89,6 +89,8 @@ impl fmt::Display for CliOutput {
 
 /// A host that serves a scheme's folder. Dropping it kills it.
 pub struct RunningHost {
+    /// The `rialto` that it runs.
+    program: PathBuf,
     folder: PathBuf,
     /// Environment variables of each start.
     variables: Vec<(String, OsString)>,
@@ -111,12 +113,25 @@ impl RunningHost {
     /// # Errors
     /// As `start`.
     pub fn start_with(scheme: &TestScheme, variables: &[(&str, &OsStr)]) -> anyhow::Result<Self> {
+        Self::start_of(&binaries::rialto()?, scheme, variables)
+    }
+
+    /// The same of this `rialto`.
+    ///
+    /// # Errors
+    /// As `start`.
+    pub fn start_of(
+        program: &Path,
+        scheme: &TestScheme,
+        variables: &[(&str, &OsStr)],
+    ) -> anyhow::Result<Self> {
         let owned = variables.iter();
         let owned: Vec<_> = owned
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let mut host = Self::of(scheme, command(scheme.path(), &owned)?)?;
+        let mut host = Self::of(scheme, command(program, scheme.path(), &owned))?;
         host.variables = owned;
+        host.program = program.to_owned();
         Ok(host)
     }
 
@@ -128,11 +143,13 @@ impl RunningHost {
     pub fn standby(scheme: &TestScheme) -> anyhow::Result<Self> {
         let folder = scheme.path();
         let log = File::create(log_path(folder, 1)).context("making the host's log")?;
-        let child = command(folder, &[])?
+        let program = binaries::rialto()?;
+        let child = command(&program, folder, &[])
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn();
         Ok(Self {
+            program,
             folder: folder.to_owned(),
             variables: Vec::new(),
             child: child.context("starting the host")?,
@@ -176,6 +193,7 @@ impl RunningHost {
         let (child, addresses) = launch(folder, command, 1)?;
         compiled::keep(&scheme.state())?;
         Ok(Self {
+            program: binaries::rialto()?,
             folder: folder.to_owned(),
             variables: Vec::new(),
             child,
@@ -249,7 +267,7 @@ impl RunningHost {
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.kill()?;
         self.starts += 1;
-        let command = command(&self.folder, &self.variables)?;
+        let command = command(&self.program, &self.folder, &self.variables);
         (self.child, self.addresses) = launch(&self.folder, command, self.starts)?;
         Ok(())
     }
@@ -262,7 +280,7 @@ impl RunningHost {
         self.kill()?;
         self.starts += 1;
         let log = File::create(log_path(&self.folder, self.starts)).context("making the log")?;
-        self.child = command(&self.folder, &self.variables)?
+        self.child = command(&self.program, &self.folder, &self.variables)
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -288,7 +306,7 @@ impl RunningHost {
     pub fn cli<A: AsRef<OsStr>>(&self, command: &[A]) -> anyhow::Result<CliOutput> {
         let document = fs::read_to_string(self.folder.join("rialto.toml"));
         let names_office = document.is_ok_and(|text| text.contains(OFFICE_TABLE.trim()));
-        CliOutput::of(binaries::rialto()?, |c| {
+        CliOutput::of(self.program.clone(), |c| {
             c.args(command).arg("--at").arg(&self.folder);
             if names_office {
                 c.env("RIALTO_OPERATOR", OFFICE);
@@ -335,15 +353,15 @@ fn launch(
 }
 
 /// The command of a host that serves this folder, with these environment variables.
-fn command(folder: &Path, variables: &[(String, OsString)]) -> anyhow::Result<Command> {
-    let mut command = Command::new(binaries::rialto()?);
+fn command(program: &Path, folder: &Path, variables: &[(String, OsString)]) -> Command {
+    let mut command = Command::new(program);
     command
         .arg("serve")
         .arg(folder)
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .env_remove("RIALTO_STATE")
         .stdin(Stdio::null());
-    Ok(command)
+    command
 }
 
 /// Read what a host prints until it says that it is ready.

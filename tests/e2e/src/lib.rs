@@ -8,7 +8,7 @@
 //! - [`office`] are operators, who ask and decide over HTTP;
 //! - [`author`] runs what plugin authors run;
 //! - [`compiled`] shares compiled components between the tests' hosts;
-//! - [`front`] stands before several hosts of a scheme;
+//! - [`front`] stands before several hosts of a scheme, [`wire`] between one and its database;
 //! - [`witness`] is a context that keeps every event;
 //! - [`offers`] makes components that a host must or must not take;
 //! - [`metrics`] is what a host counts, waits until it has nothing to do, and says what failed;
@@ -44,6 +44,7 @@ pub mod secured;
 pub mod terminal;
 pub mod text;
 pub mod waiting;
+pub mod wire;
 pub mod witness;
 pub mod world;
 

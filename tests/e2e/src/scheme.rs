@@ -36,6 +36,8 @@ const POSTGRES: &str = "postgres";
 
 /// What stands before the address at which a host takes requests from other hosts.
 const CLUSTER: &str = "[cluster]\nlisten = \"";
+/// What stands before the address at which it takes calls.
+const CALLS: &str = "[listeners.grpc]\naddress = \"";
 
 /// A scheme's folder. It goes away with this value, unless the test fails: then it stays, for its
 /// store and its log, and the failure says where.
@@ -51,8 +53,15 @@ impl TestScheme {
     /// # Errors
     /// When its components have not been built, or the copy cannot be made.
     pub fn demo() -> anyhow::Result<Self> {
+        Self::demo_of(&demo_folder())
+    }
+
+    /// The same of this folder, which may be that of an earlier version.
+    ///
+    /// # Errors
+    /// As `demo`.
+    pub fn demo_of(source: &Path) -> anyhow::Result<Self> {
         let mut scheme = Self::empty()?;
-        let source = demo_folder();
         for name in ["rialto.toml", "scheme.toml"] {
             copy(&source.join(name), &scheme.path().join(name))?;
         }
@@ -151,10 +160,12 @@ impl TestScheme {
         for before in [
             "[listeners.fsps]\naddress = \"",
             "[listeners.operators]\naddress = \"",
+            CALLS,
             CLUSTER,
         ] {
             let Some((_, rest)) = text.split_once(before) else {
-                ensure!(before == CLUSTER, "no listener follows {before:?}");
+                let is_always = ![CALLS, CLUSTER].contains(&before);
+                ensure!(!is_always, "no listener follows {before:?}");
                 continue;
             };
             let address = rest.split('"').next().context("its address")?;
@@ -162,7 +173,28 @@ impl TestScheme {
             other.replace("rialto.toml", address, &free)?;
         }
         compiled::take(&other.state())?;
+        other.copy_tokens(self)?;
         Ok(other)
+    }
+
+    /// Gives operators the tokens that they have at another host.
+    fn copy_tokens(&self, from: &Self) -> anyhow::Result<()> {
+        const FOLDER: &str = "operators";
+        let first = "operator.token";
+        if from.state().join(first).exists() {
+            fs::copy(from.state().join(first), self.state().join(first))?;
+        }
+        if !from.state().join(FOLDER).exists() {
+            return Ok(());
+        }
+        DirBuilder::new()
+            .mode(0o700)
+            .create(self.state().join(FOLDER))?;
+        for token in files(&from.state().join(FOLDER))? {
+            let name = token.file_name().context("a token's file name")?;
+            fs::copy(&token, self.state().join(FOLDER).join(name))?;
+        }
+        Ok(())
     }
 
     /// A new folder without documents.

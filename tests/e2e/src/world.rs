@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub struct WorldOptions {
     pub verify_keys: BTreeMap<String, String>,
     /// Environment variables of the host.
     pub variables: Vec<(String, OsString)>,
+    /// The `rialto` that the host runs, if it is not the one under test.
+    pub program: Option<PathBuf>,
     /// What stands before the host, and takes the messages of FSPs in its place.
     pub front: Option<crate::front::Front>,
 }
@@ -65,6 +68,7 @@ impl Default for WorldOptions {
             applications: false,
             verify_keys: BTreeMap::new(),
             variables: Vec::new(),
+            program: None,
             front: None,
         }
     }
@@ -103,7 +107,10 @@ impl World {
         let variables: Vec<(&str, &OsStr)> = variables
             .map(|(name, value)| (name.as_str(), value.as_os_str()))
             .collect();
-        let host = RunningHost::start_with(&scheme, &variables)?;
+        let host = match &options.program {
+            Some(program) => RunningHost::start_of(program, &scheme, &variables)?,
+            None => RunningHost::start_with(&scheme, &variables)?,
+        };
         if options.pki.is_some() || options.applications {
             host.approve_first_release()?;
         }

@@ -33,6 +33,8 @@ pub struct Evidence {
     pub dead_letters: usize,
     /// How often the host was ended.
     pub crashes: usize,
+    /// How often another host took over from one that ran.
+    pub takeovers: usize,
     /// The most turns that were ready at a time.
     pub ready_max: usize,
     /// How many things happened.
@@ -151,12 +153,13 @@ impl Evidence {
             history, groups, ..
         } = &self.journal;
         format!(
-            "{} steps, {} messages, {} turns (up to {} ready), {groups} groups, {} ends of the host, {} arrivals, {} deliveries given up",
+            "{} steps, {} messages, {} turns (up to {} ready), {groups} groups, {} ends of the host, {} takeovers, {} arrivals, {} deliveries given up",
             self.steps,
             self.messages.len(),
             history.len(),
             self.ready_max,
             self.crashes,
+            self.takeovers,
             self.arrivals.len(),
             self.given_up(),
         )

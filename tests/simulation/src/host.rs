@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use crate::grants::Grants;
 use crate::journal::Journal;
-use crate::store::WatchedStore;
+use crate::store::{SharedStore, WatchedStore};
 use crate::time::{SimClock, SimEntropy};
 use crate::wire::Wire;
 
@@ -134,6 +134,8 @@ pub struct World {
     pub entropy: Arc<SimEntropy>,
     /// The durable state.
     pub journal: Arc<Mutex<Journal>>,
+    /// The store.
+    pub store: Arc<SharedStore>,
     /// The store's folder.
     pub folder: TempDir,
 }
@@ -159,16 +161,18 @@ impl Drop for Host {
 }
 
 impl Host {
-    /// Starts a host on an existing or new store. Pending work is ready to run.
+    /// Starts a host on an existing or new store, which it takes over from any other. Pending work is ready to run.
     ///
     /// # Errors
     /// When the store or the release cannot be used.
     pub fn start(stage: &Stage, world: &World) -> Result<Self> {
         world.journal.lock().begins();
-        let sqlite = Arc::new(SqliteStore::open(world.folder.path()).context("opening the store")?);
+        let taken = world.store.take_over(world.folder.path());
+        let (epoch, sqlite) = taken.context("opening the store")?;
         let runtime = Arc::new(components(stage.compiled.path())?);
-        let wire = Arc::new(Wire::new(world.journal.clone()));
-        let store = Arc::new(WatchedStore::new(sqlite.clone(), world.journal.clone()));
+        let (shared, journal) = (world.store.clone(), world.journal.clone());
+        let wire = Arc::new(Wire::new(journal.clone(), (shared.clone(), epoch)));
+        let store = Arc::new(WatchedStore::new(shared, epoch, journal));
         let clock: Arc<dyn Clock> = world.clock.clone();
         let environment = Environment {
             store: store.clone(),

@@ -10,7 +10,7 @@ use rialto_engine::store::Group;
 use serde_json::Value;
 
 use crate::audit::{self, Books};
-use crate::problem::{ACKNOWLEDGED, AUTHORITY, Problem};
+use crate::problem::{ACKNOWLEDGED, AUTHORITY, FENCED, Problem};
 
 /// The documents of one collection by their ids.
 pub type Documents = BTreeMap<String, Value>;
@@ -107,6 +107,20 @@ impl Journal {
             );
             self.problems.push(Problem::new(ACKNOWLEDGED, what));
         }
+    }
+
+    /// A request leaves a host that another one has replaced.
+    pub fn leaves_a_former_host(&mut self, request: &OutboundRequest) {
+        let what = format!(
+            "request {} ({} {}) leaves a host that has lost its lease",
+            request.id, request.method, request.url
+        );
+        self.problems.push(Problem::new(FENCED, what));
+    }
+
+    /// A host that another one has replaced has written a group, or answered a message.
+    pub fn a_former_host_acts(&mut self, what: String) {
+        self.problems.push(Problem::new(FENCED, what));
     }
 
     /// An answer to the request of this trace leaves.

@@ -1,6 +1,6 @@
 //! The whole scheme in simulated time, from a seed: the real components on the real engine and the embedded
 //! store, two hundred transfers, FSPs that repeat, refuse, are late, wrong or silent, and a host that is
-//! restarted again and again. The invariants are checked at all times.
+//! restarted again and again, or replaced by another one while it still runs. The invariants are checked at all times.
 //!
 //! - [`host`] builds a host, [`sim`] runs all events in an order drawn from the seed, [`script`] draws the
 //!   FSPs' actions, [`saying`] their messages;

@@ -12,6 +12,9 @@ pub const OUTCOME: &str = "one transfer id, one outcome: who was told 202 gets t
 /// Nothing acknowledged is lost.
 pub const ACKNOWLEDGED: &str =
     "a crash loses nothing that was acknowledged, and nothing leaves before it is on disk";
+/// One host acts.
+pub const FENCED: &str =
+    "a host that another one has replaced writes, sends and answers nothing any more";
 /// Authority.
 pub const AUTHORITY: &str =
     "a component neither reads, writes, calls nor sends what was not granted";

@@ -1,6 +1,7 @@
 //! A run: FSPs, their messages, the host's turns, groups and requests, the clock and restarts, one at a
 //! time, in an order that the seed draws.
 
+mod former;
 mod fsps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,8 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rialto_engine::store::ScanRange;
 use tempfile::TempDir;
+
+use former::Former;
 
 use crate::evidence::Evidence;
 use crate::host::{Host, Stage, World};
@@ -34,6 +37,10 @@ const PROBLEMS_SHOWN: usize = 5;
 const LIFE: std::ops::Range<u64> = 100..5_000;
 /// More than any run needs: a run that reaches it does not end.
 const STEPS_MAX: usize = 100_000;
+/// How often a step is one of a host that was replaced, if there is any.
+const FORMER: f64 = 0.2;
+/// How often a host is replaced while it runs, of all its ends.
+const REPLACED: f64 = 0.4;
 /// How many steps the tempo stays as it is.
 const TEMPO_STEPS: u64 = 400;
 /// How fast time goes by, compared with the host's work: from a host that has nothing to do between
@@ -81,6 +88,12 @@ pub struct Sim<'a> {
     rng: SmallRng,
     world: World,
     host: Option<Host>,
+    /// Whether hosts are replaced while they run.
+    replaces: bool,
+    /// Hosts that were replaced while they ran.
+    former: Vec<Former>,
+    /// Messages to hosts that had been replaced.
+    said_in_vain: BTreeSet<u64>,
     fates: Fates,
     agreements: Vec<Agreement>,
     plans: BTreeMap<String, Plan>,
@@ -92,6 +105,7 @@ pub struct Sim<'a> {
     arrivals: Vec<Arrival>,
     asked_payees: BTreeSet<String>,
     crashes: usize,
+    takeovers: usize,
     next: u64,
     steps: u64,
     dies_at: u64,
@@ -105,7 +119,20 @@ impl<'a> Sim<'a> {
     /// # Errors
     /// When the host does not start, or comes to no end.
     pub fn run(stage: &'a Stage, seed: u64) -> Result<Evidence> {
+        Self::run_with(stage, seed, true)
+    }
+
+    /// The same without hosts that are replaced while they run.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn run_one_by_one(stage: &'a Stage, seed: u64) -> Result<Evidence> {
+        Self::run_with(stage, seed, false)
+    }
+
+    fn run_with(stage: &'a Stage, seed: u64, replaces: bool) -> Result<Evidence> {
         let mut sim = Self::new(stage, seed)?;
+        sim.replaces = replaces;
         sim.quotes()?;
         sim.transfers()?;
         sim.evidence()
@@ -117,6 +144,7 @@ impl<'a> Sim<'a> {
             clock: Arc::new(SimClock::default()),
             entropy: Arc::new(SimEntropy::new(rng.random())),
             journal: Arc::default(),
+            store: Arc::default(),
             folder: folder().context("a folder for the store")?,
         };
         let host = Host::start(stage, &world)?;
@@ -127,6 +155,9 @@ impl<'a> Sim<'a> {
             rng,
             world,
             host: Some(host),
+            replaces: false,
+            former: Vec::new(),
+            said_in_vain: BTreeSet::new(),
             agreements,
             plans: BTreeMap::new(),
             messages: Vec::new(),
@@ -136,6 +167,7 @@ impl<'a> Sim<'a> {
             arrivals: Vec::new(),
             asked_payees: BTreeSet::new(),
             crashes: 0,
+            takeovers: 0,
             next: 0,
             steps: 0,
             dies_at: LIFE.start,
@@ -268,6 +300,9 @@ impl<'a> Sim<'a> {
             return self.crash();
         }
         self.ready_max = self.ready_max.max(self.host().engine.ready());
+        if !self.former.is_empty() && self.rng.random_bool(FORMER) {
+            return self.step_former();
+        }
         match self.rng.random_range(0..1_000) {
             0..520 => self.run_one(),
             520..600 => {
@@ -336,11 +371,15 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// End the host at some instant, as a crash would, and start another one on its store; which may
+    /// End the host at some instant, as a crash would, or have it stand still; and start another one on its store, which may
     /// come to the same end before it has caught up.
     fn crash(&mut self) -> Result<()> {
         loop {
-            self.end_and_start()?;
+            if self.replaces && self.rng.random_bool(REPLACED) {
+                self.take_over()?;
+            } else {
+                self.end_and_start()?;
+            }
             if self.catches_up()? {
                 return Ok(());
             }
@@ -399,6 +438,7 @@ impl<'a> Sim<'a> {
     }
 
     fn evidence(mut self) -> Result<Evidence> {
+        self.answered_in_vain();
         let answers = self.answers.lock().clone();
         for message in &mut self.messages {
             if let Some(&status) = answers.get(&message.number) {
@@ -406,6 +446,7 @@ impl<'a> Sim<'a> {
             }
         }
         // One more, which finds nothing to do.
+        self.former.clear();
         self.host = None;
         self.start()?;
         ensure!(self.is_quiet(), "a start finds work: {}", self.pending());
@@ -427,6 +468,7 @@ impl<'a> Sim<'a> {
             journal,
             dead_letters,
             crashes: self.crashes,
+            takeovers: self.takeovers,
             ready_max: self.ready_max,
             steps: self.steps,
         })

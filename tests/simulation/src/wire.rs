@@ -13,6 +13,7 @@ use rialto_engine::network::{
 };
 
 use crate::journal::Journal;
+use crate::store::SharedStore;
 
 type Done = Box<dyn FnOnce(Report) + Send>;
 
@@ -29,14 +30,17 @@ pub struct OnItsWay {
 /// What has left one host and has not ended. It goes with the host.
 pub struct Wire {
     journal: Arc<Mutex<Journal>>,
+    /// The store, and the host's epoch in it.
+    of: (Arc<SharedStore>, u64),
     on_their_way: Mutex<Vec<OnItsWay>>,
 }
 
 impl Wire {
-    /// A wire that reports sent messages to the journal.
-    pub fn new(journal: Arc<Mutex<Journal>>) -> Self {
+    /// A wire that reports sent messages to the journal, of the host with this epoch of the store.
+    pub fn new(journal: Arc<Mutex<Journal>>, of: (Arc<SharedStore>, u64)) -> Self {
         Self {
             journal,
+            of,
             on_their_way: Mutex::default(),
         }
     }
@@ -72,6 +76,10 @@ impl Wire {
 
 impl Network for Wire {
     fn send(&self, request: Arc<OutboundRequest>, done: Done) {
+        let (store, epoch) = &self.of;
+        if store.is_fenced(*epoch) {
+            return self.journal.lock().leaves_a_former_host(&request);
+        }
         self.journal.lock().leaves(&request);
         self.on_their_way.lock().push(OnItsWay {
             request,

@@ -14,7 +14,7 @@ use rialto_engine::history::{Ended, Step};
 use rialto_simulation::journal::Documents;
 use rialto_simulation::judgement::problems;
 use rialto_simulation::problem::{
-    ACKNOWLEDGED, AUTHORITY, LIMITS, MONEY, OUTCOME, STATE, TOLD, TURNS,
+    ACKNOWLEDGED, AUTHORITY, FENCED, LIMITS, MONEY, OUTCOME, STATE, TOLD, TURNS,
 };
 use rialto_simulation::saying::Answer;
 use rialto_simulation::{Evidence, Sim, Stage};
@@ -70,7 +70,11 @@ fn stage() -> Arc<Stage> {
 
 /// Runs a seed. Returns the observations and the problems.
 fn tried(stage: &Stage, seed: u64) -> (Option<Evidence>, Vec<String>) {
-    let evidence = match Sim::run(stage, seed) {
+    judged(seed, Sim::run(stage, seed))
+}
+
+fn judged(seed: u64, run: anyhow::Result<Evidence>) -> (Option<Evidence>, Vec<String>) {
+    let evidence = match run {
         Ok(evidence) => evidence,
         Err(error) => return (None, vec![format!("{error:?}")]),
     };
@@ -85,7 +89,7 @@ fn tried(stage: &Stage, seed: u64) -> (Option<Evidence>, Vec<String>) {
     for (never, count) in [
         ("a transfer was committed", committed.count()),
         ("a message was given up", evidence.given_up()),
-        ("the host ended", evidence.crashes),
+        ("the host ended", evidence.crashes + evidence.takeovers),
     ] {
         if count == 0 {
             wrong.push(format!("never once {never}"));
@@ -96,7 +100,10 @@ fn tried(stage: &Stage, seed: u64) -> (Option<Evidence>, Vec<String>) {
 
 /// Run a seed, in which everything must hold.
 fn run(stage: &Stage, seed: u64) -> Evidence {
-    let (evidence, wrong) = tried(stage, seed);
+    held(seed, tried(stage, seed))
+}
+
+fn held(seed: u64, (evidence, wrong): (Option<Evidence>, Vec<String>)) -> Evidence {
     let shown: String = wrong
         .iter()
         .take(SHOWN)
@@ -128,9 +135,10 @@ fn whatever_happens_invariants_hold_and_fsps_learn_the_state() {
     };
     assert!(!seeds.is_empty(), "no seed is no run");
     let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
-    let mut failed = Vec::new();
+    let (mut failed, mut takeovers) = (Vec::new(), 0);
     for &seed in &seeds {
         let (evidence, wrong) = tried(&stage, seed);
+        takeovers += evidence.as_ref().map_or(0, |evidence| evidence.takeovers);
         let outcomes_of = evidence.map(|evidence| evidence.outcomes());
         for (outcome, count) in outcomes_of.into_iter().flatten() {
             *outcomes.entry(outcome).or_default() += count;
@@ -151,6 +159,7 @@ fn whatever_happens_invariants_hold_and_fsps_learn_the_state() {
         failed.join("\n")
     );
     if of as u64 >= SEEDS {
+        assert!(takeovers > 0, "no host was ever replaced");
         for happens in HAPPENS {
             assert!(outcomes.contains_key(happens), "`{happens}` never happened");
         }
@@ -161,7 +170,8 @@ fn whatever_happens_invariants_hold_and_fsps_learn_the_state() {
 fn answer_has_full_time_despite_restarts() {
     let stage = stage();
     for seed in FAILED_ONCE {
-        run(&stage, seed);
+        // It failed before hosts were replaced while they ran.
+        held(seed, judged(seed, Sim::run_one_by_one(&stage, seed)));
     }
 }
 
@@ -240,6 +250,11 @@ fn damages() -> Vec<(&'static str, Damage, &'static str)> {
         ),
         ("a request goes to no participant", to_a_stranger, AUTHORITY),
         ("a turn failed", a_turn_failed, TURNS),
+        (
+            "a host that was replaced sends",
+            a_former_host_sends,
+            FENCED,
+        ),
     ]
 }
 
@@ -397,6 +412,11 @@ fn not_reported(evidence: &mut Evidence) {
     let journal = &mut evidence.journal;
     let reports = journal.collection_mut("notifications-and-alerts", "reports");
     reports.retain(|_, report| report["delivered"] == true);
+}
+
+fn a_former_host_sends(evidence: &mut Evidence) {
+    let request = evidence.journal.outbound[&committed(evidence)].clone();
+    evidence.journal.leaves_a_former_host(&request);
 }
 
 fn a_turn_failed(evidence: &mut Evidence) {

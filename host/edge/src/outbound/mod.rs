@@ -63,7 +63,14 @@ pub struct OutboundLimits {
     pub breaker: BreakerPolicy,
 }
 
+/// Whether this host may send at this moment: another host may serve its scheme otherwise, which sends the same.
+pub type MaySend = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// The pause before a host that may not send looks again.
+const LOOK: Duration = Duration::from_millis(20);
+
 struct Inner {
+    may_send: Option<MaySend>,
     pool: Pool,
     destinations: Mutex<HashMap<String, Arc<Destination>>>,
     limits: OutboundLimits,
@@ -95,6 +102,7 @@ impl Outbound {
         let pool = Pool::new(connector, limits.connections_per_destination);
         Self {
             inner: Arc::new(Inner {
+                may_send: None,
                 pool,
                 destinations: Mutex::default(),
                 limits,
@@ -106,9 +114,17 @@ impl Outbound {
             runtime,
         }
     }
-}
 
-impl Outbound {
+    /// Send only while this host may. A request waits until it may, or until its deadline. Call this before the first
+    /// request.
+    #[must_use]
+    pub fn while_it_may(mut self, may_send: MaySend) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.may_send = Some(may_send);
+        }
+        self
+    }
+
     /// The status of all destinations that requests have gone to, in the order of their names.
     pub fn destinations(&self) -> Vec<DestinationStatus> {
         let all = self.inner.destinations.lock();
@@ -229,6 +245,9 @@ impl Inner {
                 Ok(permit) => permit,
                 Err(not_sent) => return (given_up(not_sent, last), attempts),
             };
+            if !self.until_it_may(request).await {
+                return (given_up(NotSent::Late, last), attempts);
+            }
             attempts += 1;
             let failed = match attempt(&self.pool.client(), request, built.clone()).await {
                 Ok(response) => {
@@ -253,6 +272,20 @@ impl Inner {
             last = Some(failed);
             tokio::time::sleep(pause).await;
         }
+    }
+
+    /// Wait until this host may send. Returns whether it may before the request's deadline.
+    async fn until_it_may(&self, request: &OutboundRequest) -> bool {
+        let Some(may_send) = &self.may_send else {
+            return true;
+        };
+        while !may_send() {
+            if self.left(request).is_none() {
+                return false;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        true
     }
 
     fn destination(&self, name: &str) -> Arc<Destination> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rialto_edge::{BreakerPolicy, DestinationStatus, Outbound, OutboundLimits};
+use rialto_edge::{BreakerPolicy, DestinationStatus, MaySend, Outbound, OutboundLimits};
 use rialto_engine::network::{
     DeliveryPolicy, FailureKind, Network as _, OutboundRequest, Outcome, OwnSignature, Report,
     WhileAway,
@@ -100,6 +100,10 @@ pub fn world() -> World {
 }
 
 fn world_with(tls: OutboundTls) -> World {
+    world_that_may(tls, None)
+}
+
+fn world_that_may(tls: OutboundTls, may_send: Option<MaySend>) -> World {
     let runtime = Runtime::new().unwrap();
     let clock = Arc::new(Now(Instant::now()));
     let signer = Arc::new(ScriptedSigner::default());
@@ -122,6 +126,10 @@ fn world_with(tls: OutboundTls) -> World {
         Arc::new(Metrics::default()),
         None,
     );
+    let outbound = match may_send {
+        Some(may_send) => outbound.while_it_may(may_send),
+        None => outbound,
+    };
     World {
         runtime,
         outbound,
@@ -202,6 +210,41 @@ pub fn failed(report: &Report) -> (FailureKind, &str) {
         Outcome::Failed { kind, reason, .. } => (*kind, reason),
         Outcome::Delivered(response) => panic!("it was delivered: {}", response.status),
     }
+}
+
+#[test]
+fn a_host_that_may_not_send_waits_and_sends_nothing() {
+    let lease = Arc::new(AtomicBool::new(false));
+    let looked = Arc::new(AtomicUsize::new(0));
+    let (held, counted) = (lease.clone(), looked.clone());
+    let may_send: MaySend = Arc::new(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        held.load(Ordering::SeqCst)
+    });
+    let tls = OutboundTls::read(OriginFiles::default(), Vec::new()).unwrap();
+    let world = world_that_may(tls, Some(may_send));
+    let fsp = fsp(&world.runtime, true, Illness::Silent);
+    let waiting = world.send(fsp.address, WhileAway::Wait, 60_000);
+    let late = world.send(fsp.address, WhileAway::Wait, 50);
+    let report = late.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(
+        (failed(&report).0, report.attempts),
+        (FailureKind::TimedOut, 0)
+    );
+    let before = looked.load(Ordering::SeqCst);
+    let until = Instant::now() + PATIENCE;
+    while looked.load(Ordering::SeqCst) < before + 3 {
+        assert!(Instant::now() < until, "the host does not look again");
+        std::thread::yield_now();
+    }
+    assert_eq!(fsp.met.load(Ordering::SeqCst), 0);
+    lease.store(true, Ordering::SeqCst);
+    let report = waiting.recv_timeout(PATIENCE).unwrap();
+    assert!(
+        matches!(report.outcome, Outcome::Delivered(_)),
+        "{report:?}"
+    );
+    assert_eq!(fsp.met.load(Ordering::SeqCst), 1);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +14,9 @@ use hyper::body::Incoming;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType};
 use rialto_edge::authentication::Certified;
 use rialto_edge::{Listener, Pace, PeerAddress, ServerLimits};
-use rialto_relay::{Door, Handler, Link, LinkSettings, Server, any_body};
+use rialto_relay::{
+    Door, DoorSettings, Handler, Link, LinkSettings, Passing, Refusal, Server, any_body,
+};
 use rialto_tls::{
     AuthorityFiles, ClientCertificates, ListenerFiles, ListenerTls, OriginFiles, OutboundTls,
     PrivateKey, Protocol,
@@ -22,6 +25,8 @@ use tokio::sync::watch;
 
 /// The name of the listener.
 pub const LISTENER: &str = "clients";
+/// The path of requests whose bodies go on after the answer has begun.
+pub const STREAMED: &str = "/streamed";
 /// How long a request waits for a host that serves.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -33,6 +38,8 @@ pub struct Host {
     pub relay: SocketAddr,
     /// Its door.
     pub door: Arc<Door>,
+    /// Whether its lease holds.
+    pub lease: Arc<AtomicBool>,
     /// Who serves, as this host is told.
     pub serves: watch::Sender<Option<SocketAddr>>,
     _stop: watch::Sender<bool>,
@@ -82,7 +89,19 @@ impl Host {
         let any = "127.0.0.1:0".parse().unwrap();
         let bound = Listener::bind(any, limits).await.unwrap();
         let clients = bound.address();
-        let door = Door::new(LISTENER, made.tls.clone(), (link, PATIENCE));
+        let lease = Arc::new(AtomicBool::new(true));
+        let held = lease.clone();
+        let settings = DoorSettings {
+            tls: made.tls.clone(),
+            link,
+            holds: Arc::new(move || held.load(Ordering::SeqCst)),
+            passing: Passing {
+                within: PATIENCE,
+                streams: |head| head.uri.path() == STREAMED,
+                refused: Refusal::problem,
+            },
+        };
+        let door = Door::new(LISTENER, settings);
         let (stop, stopped) = watch::channel(false);
         let answering = door.clone();
         let answer = move |request| answering.clone().answer(request);
@@ -95,6 +114,7 @@ impl Host {
             clients,
             relay,
             door,
+            lease,
             serves,
             _stop: stop,
         }

@@ -4,5 +4,6 @@
 
 mod client;
 mod hosts;
+mod lease;
 mod passing;
 mod proof;

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 
 use crate::client::ask;
-use crate::hosts::{Host, Made, PATIENCE, telling, two};
+use crate::hosts::{Host, Made, PATIENCE, STREAMED, telling, two};
 
 #[tokio::test]
 async fn the_host_that_serves_is_told_what_the_other_one_was() {
@@ -55,6 +55,34 @@ async fn a_body_that_is_longer_than_what_is_gathered_arrives_whole() {
     let answer = ask(second.clients, "PUT /long HTTP/1.1", &body).await;
     let wanted = format!("first PUT /long of {} bytes", body.len());
     assert!(answer.contains(&wanted), "{answer}");
+}
+
+/// Answers with its request's body, as it comes.
+fn echo() -> Handler {
+    Arc::new(|request: Request<Incoming>| {
+        Box::pin(async move { Response::new(any_body(request.into_body())) })
+    })
+}
+
+#[tokio::test]
+async fn a_body_that_follows_its_answer_is_passed_as_it_comes() {
+    let (first, second) = two().await;
+    first.door.open(echo());
+    let mut stream = TcpStream::connect(second.clients).await.unwrap();
+    let head = format!(
+        "POST {STREAMED} HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: 10\r\n\r\nfirst"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    while !answer.ends_with("first") {
+        let mut bytes = [0; 1024];
+        let read = stream.read(&mut bytes).await.unwrap();
+        assert!(read > 0, "{answer}");
+        answer.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    }
+    stream.write_all(b"later").await.unwrap();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.ends_with("firstlater"), "{answer}");
 }
 
 #[tokio::test]

@@ -1,19 +1,14 @@
 //! `rialto bench`: complete payments through a host, simulated FSPs and a load generator, each a
 //! process of its own on this machine.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
-use http::{HeaderMap, Method};
+use anyhow::Context as _;
 use rialto_manifest::Manifest;
-use rialto_simulator::bench::{BenchSettings, Extent, Load, Payments, Signer, in_signatures};
-use rialto_simulator::client::HttpClient;
+use rialto_simulator::PartyId;
+use rialto_simulator::bench::{BenchSettings, Extent, Load, Signer, in_signatures};
 use rialto_simulator::pki::SchemePki;
-use rialto_simulator::{PartyId, PaymentRequest};
 use serde_json::{Value, json};
 
 use super::{load, simulate};
@@ -27,15 +22,18 @@ mod database;
 mod figures;
 mod keys;
 mod neighbour;
+mod pairs;
 mod place;
 mod prepares;
 mod providers;
 mod rules;
+mod stage;
 mod tls;
 
 use consoles::Consoles;
-use figures::{Sampler, conditions, figures, print_table, run};
+use figures::{conditions, print_table};
 use neighbour::Health;
+use stage::Stage;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -72,12 +70,19 @@ pub(super) struct Bench {
     /// Give the rule `amount-limits` a candidate. Measures without first.
     #[arg(long, value_name = "KIND", conflicts_with_all = ["jws", "secure", "audit", "neighbour", "payers", "rules", "state"])]
     candidate: Option<candidates::Candidate>,
+    /// Measure so often without and with the candidate in turn, on one host, by releases that take the place of each other, and
+    /// print how the figures of a pair differ. Hosts and hours of a machine differ by more than a candidate costs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pairs: Option<u16>,
     /// Measure four times: without and with this many readers that ask what an open console does, in turn.
     #[arg(long, value_name = "N", conflicts_with_all = ["jws", "secure", "audit", "candidate", "neighbour", "payers", "state"])]
     consoles: Option<usize>,
     /// Keep the store in this empty PostgreSQL database. Measures without first.
     #[arg(long, value_name = "URL", conflicts_with_all = ["jws", "secure", "audit", "candidate", "consoles", "neighbour", "payers", "state"])]
     database: Option<String>,
+    /// Measure on the database alone, in pairs: FSPs call the host that serves, and one that passes their requests to it.
+    #[arg(long, requires = "database")]
+    passed: bool,
     /// Measure four times, with payments to a third FSP at the same time: one that answers, one that never
     /// answers, one that answers after 30 seconds, one that resets connections.
     #[arg(long, conflicts_with_all = ["jws", "state"])]
@@ -152,48 +157,6 @@ struct Secrets {
     tls: Option<SchemePki>,
 }
 
-/// A child process that ends with this one.
-struct Running(Child);
-
-/// How long a child may take to end when it is told to.
-const ENDS_WITHIN: Duration = Duration::from_secs(20);
-
-impl Running {
-    /// Tell it to end, and wait until it has.
-    fn end(&mut self) -> std::io::Result<()> {
-        if self.0.try_wait()?.is_some() {
-            return Ok(());
-        }
-        if let Some(pid) = rustix::process::Pid::from_raw(self.0.id().cast_signed()) {
-            rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        }
-        let latest = Instant::now() + ENDS_WITHIN;
-        while self.0.try_wait()?.is_none() {
-            if Instant::now() > latest {
-                return Err(std::io::ErrorKind::TimedOut.into());
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Ok(())
-    }
-
-    /// End it at once: it cannot write anything more.
-    fn kill(mut self) -> std::io::Result<()> {
-        self.0.kill()?;
-        self.0.wait().map(drop)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // A host that counts for a profile writes it when it ends.
-        if self.end().is_err() {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-}
-
 impl Bench {
     pub fn run(self) -> anyhow::Result<u8> {
         if let Some(Other::Keys(speed)) = &self.other {
@@ -213,6 +176,9 @@ impl Bench {
         }
         if self.neighbour {
             return self.beside_neighbours(&given, &conditions, temporary.path());
+        }
+        if self.passed || (self.candidate.is_some() && self.pairs.is_some()) {
+            return pairs::measure(&self, &given, &conditions, temporary.path());
         }
         if let Some(consoles) = self.consoles {
             return self.beside_consoles(&given, &conditions, temporary.path(), consoles);
@@ -448,6 +414,7 @@ impl Bench {
         if let Some(url) = self.database.as_deref().filter(|_| beside.on_database) {
             database::put(&scheme, url)?;
         }
+
         if beside.audited {
             audit::sign(given, &scheme)?;
         }
@@ -477,55 +444,23 @@ impl Bench {
         secrets: &Secrets,
         beside: &Beside,
     ) -> anyhow::Result<Value> {
-        rialto_files::folder(state)?;
-        let fsps_file = state.join("fsps.json");
-        let host = serve(manifest, state)?;
-        let mut applications = tls::Applications::new();
-        if let Some(pki) = &secrets.tls {
-            tls::approve(state)?;
-            applications = tls::register(state, pki)?;
-        }
-        let parties = self.fsps(manifest, &fsps_file, secrets, &applications)?;
-        let fsps = start(
-            Command::new(std::env::current_exe()?)
-                .arg("simulate")
-                .arg(manifest.folder())
-                .arg("--no-record")
-                .arg("--settings")
-                .arg(&fsps_file),
-        )?;
-        let scene = scene(manifest, &parties)?;
-        let mut settings = self.settings();
-        let payers = [scene.payer.clone()];
-        let client = match &secrets.tls {
-            None => HttpClient::new(settings.timeout),
-            Some(pki) => tls::client(pki, settings.timeout)?,
-        };
-        let payments = Payments::with_client(client.clone(), &payers, &scene.payments)?;
-        settings.processes = vec![
-            ("host".into(), host.0.id()),
-            ("fsps".into(), fsps.0.id()),
-            ("generator".into(), std::process::id()),
-        ];
-        let runtime = runtime()?;
-        let sampler = Sampler::new(manifest, host.0.id())?;
-        scene.associate(&runtime, &client)?;
+        let stage = Stage::set(self, manifest, state, secrets)?;
         let open = (beside.consoles > 0).then(|| {
             // They are tasks of this runtime.
-            let _entered = runtime.enter();
+            let _entered = stage.runtime.enter();
             Consoles::open(manifest, state, beside.consoles)
         });
         let open = open.transpose()?;
         let paying = beside.neighbour.map(|health| {
+            let scene = &stage.scene;
             let paying = neighbour::keep_paying(manifest, health, &scene.payer, &scene.currency);
-            runtime.block_on(paying)
+            stage.runtime.block_on(paying)
         });
         let paying = paying.transpose()?;
-        let result = runtime.block_on(run(&settings, Arc::new(payments), !self.json, &sampler))?;
+        let mut figures = stage.run()?;
         if let Some(paying) = paying {
             paying.abort();
         }
-        let mut figures = figures(&result)?;
         if let Some(open) = open {
             figures["read_by_consoles"] = open.figures()?;
         }
@@ -570,103 +505,4 @@ impl Bench {
         std::fs::write(file, serde_json::to_string(&all)?)?;
         Ok(parties)
     }
-}
-
-/// Who pays whom.
-struct Scene {
-    /// The address of the payer's FSP.
-    payer: String,
-    /// The address of the payees' FSP.
-    payee: String,
-    currency: String,
-    payments: Vec<PaymentRequest>,
-}
-
-impl Scene {
-    /// Has the payees' FSP announce all parties of its settings.
-    fn associate(
-        &self,
-        runtime: &tokio::runtime::Runtime,
-        client: &HttpClient,
-    ) -> anyhow::Result<()> {
-        let order = format!("{}/_control/associate", self.payee).parse()?;
-        let body = json!({}).to_string().into();
-        let associating = client.send(Method::POST, order, HeaderMap::new(), body);
-        let answer = runtime.block_on(associating);
-        let answer = answer.context("associating the payees")?;
-        ensure!(
-            answer.status.is_success(),
-            "associating the payees: {}: {}",
-            answer.status,
-            String::from_utf8_lossy(&answer.body)
-        );
-        Ok(())
-    }
-}
-
-/// Payments of 1 from the first participant that is no neighbour to these parties of the second.
-fn scene(manifest: &Manifest, parties: &[PartyId]) -> anyhow::Result<Scene> {
-    let participants = manifest.scheme().participants.iter();
-    let mut participants = participants.filter(|p| !neighbour::is(p.id.as_str()));
-    let (Some(payer), Some(payee)) = (participants.next(), participants.next()) else {
-        bail!("a benchmark needs two participants in the scheme");
-    };
-    let account = payer.accounts.first().context("the payer has no account")?;
-    let currency = account.currency.to_string();
-    let payments = parties.iter();
-    let payments = payments.map(|party| PaymentRequest::new(party.clone(), "1", &currency));
-    Ok(Scene {
-        payer: payer.callback_base_url.to_string(),
-        payee: payee.callback_base_url.to_string(),
-        payments: payments.collect(),
-        currency,
-    })
-}
-
-/// What the generator runs on.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-}
-
-/// Starts a host for this scheme on a store. An existing store has a release whose FSPs listen elsewhere, so the scheme
-/// is applied first.
-fn serve(manifest: &Manifest, state: &Path) -> anyhow::Result<Running> {
-    rialto_files::folder(state)?;
-    let has_release = state.join("rialto.db").is_file();
-    let rialto = std::env::current_exe()?;
-    let (scheme, store) = (manifest.folder(), ["--state".as_ref(), state.as_os_str()]);
-    // Without the option the system hides how much the host writes.
-    let serve = ["serve", "--core-dumps"];
-    let host = start(Command::new(&rialto).args(serve).arg(scheme).args(store))?;
-    if has_release {
-        let mut apply = Command::new(&rialto);
-        apply.args(["release", "apply"]).arg(scheme);
-        apply.arg("--at").arg(scheme).args(store);
-        apply.args(["--note", "for a benchmark"]);
-        let applied = apply
-            .output()
-            .with_context(|| format!("starting {apply:?}"))?;
-        ensure!(
-            applied.status.success(),
-            "the store refuses the benchmark's copy of the scheme: {}",
-            String::from_utf8_lossy(&applied.stderr)
-        );
-    }
-    Ok(host)
-}
-
-/// Start a process and wait until it says that it is ready.
-fn start(command: &mut Command) -> anyhow::Result<Running> {
-    let child = command.stdout(Stdio::piped()).spawn();
-    let mut running = Running(child.with_context(|| format!("starting {command:?}"))?);
-    let out = running.0.stdout.take().context("its output")?;
-    for line in BufReader::new(out).lines() {
-        if line? == "ready" {
-            return Ok(running);
-        }
-    }
-    bail!("{command:?} ended before it was ready");
 }

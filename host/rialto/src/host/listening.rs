@@ -103,6 +103,25 @@ impl Host {
         let Some(wanted) = operator.listeners.get(GRPC) else {
             return Ok(());
         };
+        let (ready, following) = ops::health::followed(self.shared.clone(), self.stop.subscribe());
+        self.handle.spawn(following);
+        let service = calls::service(&self.shared, operator, wanted, self.stop.subscribe());
+        let service = service.with_readiness(ready);
+        if let Some(doors) = &self.doors {
+            let service = Arc::new(service);
+            let (answering, stopped) = (service.clone(), self.stop.subscribe());
+            let following = async move { service.follow_health(stopped).await };
+            self.servers.push(self.handle.spawn(following));
+            let answers = answering.answers();
+            let handler: Handler = Arc::new(move |request| {
+                let answer = answers(request);
+                Box::pin(async move { answer.await.map(any_body) })
+            });
+            let address = doors.open(GRPC, handler);
+            self.addresses
+                .extend(address.map(|address| (GRPC.to_owned(), address)));
+            return Ok(());
+        }
         let address = wanted.address.socket();
         let limits = server_limits(operator);
         let bound = Listener::bind(address, limits.clone());
@@ -111,10 +130,6 @@ impl Host {
         let bound = bound.with_denials(self.shared.denials.clone());
         self.addresses.insert(GRPC.to_owned(), bound.address());
         let tls = self.tls.listeners.get(GRPC).cloned();
-        let (ready, following) = ops::health::followed(self.shared.clone(), self.stop.subscribe());
-        self.handle.spawn(following);
-        let service = calls::service(&self.shared, operator, wanted, self.stop.subscribe());
-        let service = service.with_readiness(ready);
         let server = rialto_grpc::Server::new(bound, service, tls, limits.header_bytes_max);
         let serving = server.serve(self.stop.subscribe());
         self.servers.push(self.handle.spawn(serving));

@@ -31,8 +31,14 @@ impl Releases {
             self.resume_first_activation()?;
             return Ok(None);
         }
-        let document = self.document(number)?;
-        let release = self.prepare(number, &document)?;
+        let prepared = self.prepared.lock().take();
+        let (release, document) = match prepared.filter(|prepared| prepared.number == number) {
+            Some(prepared) => (prepared.release, prepared.document),
+            None => {
+                let document = self.document(number)?;
+                (self.prepare(number, &document)?, document)
+            }
+        };
         self.install(Arc::new(release), number, document)?;
         // Before any turn runs: its instant may have passed.
         self.expect_next()?;

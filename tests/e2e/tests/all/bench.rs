@@ -27,13 +27,14 @@ const MEASURED: [&str; 18] = [
     "seconds",
 ];
 /// What can.
-const THERE: [&str; 16] = [
+const THERE: [&str; 17] = [
     "audit",
     "failed",
     "failures",
     "generator_cpu_ms_per_payment",
     "generator_cpu_signatures",
     "database_cpu_ms_per_payment",
+    "passing_cpu_ms_per_payment",
     "bytes_written_per_payment",
     "allocations_per_payment",
     "allocated_bytes_per_payment",
@@ -195,4 +196,30 @@ fn bench_accounts_for_payments_during_swaps_and_kills() {
     assert!(count("begun") >= 300 && count("committed") > 0, "{account}");
     let unpaid = account["unpaid"].as_array().unwrap();
     assert_eq!(unpaid.len() as u64, failed, "{account}");
+}
+
+#[test]
+fn a_candidate_costs_what_pairs_on_one_host_have_in_common() {
+    let scheme = TestScheme::demo().unwrap();
+    let options = ["--seconds", "1", "--warm-up", "1", "--rate", "8"];
+    let output = rialto_tests::CliOutput::of(rialto_tests::binaries::rialto().unwrap(), |c| {
+        c.arg("bench").arg(scheme.path()).args(options);
+        c.args(["--json", "--candidate", "shadow", "--pairs", "2"]);
+    });
+    let output = output.unwrap().success().unwrap();
+    let lines: Vec<Value> = output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let [first, second, common] = &lines[..] else {
+        panic!("two pairs and what they have in common: {output}");
+    };
+    for pair in [first, second] {
+        assert_eq!(pair["failed"], serde_json::json!([0, 0]), "{pair}");
+        assert!(pair["with_p50_ms"].as_f64().unwrap() > 0.0, "{pair}");
+    }
+    let ratios = [first, second].map(|pair| pair["p50_with_of_without"].as_f64().unwrap());
+    let median = common["p50_with_of_without"]["median"].as_f64().unwrap();
+    assert!((median - f64::midpoint(ratios[0], ratios[1])).abs() < 1e-9);
+    assert_eq!(common["pairs"], 2);
 }

@@ -14,14 +14,18 @@ use rialto_tests::front::Front;
 use rialto_tests::measured::measured;
 use rialto_tests::scenes::committed;
 use rialto_tests::waiting::until;
+use rialto_tests::wire::Wire;
 use rialto_tests::{CliOutput, RunningHost, TestScheme, World, WorldOptions, binaries};
 use serde_json::{Value, json};
 
 use crate::contracts::get;
+use crate::relayed::passes;
 use crate::torment::{self, LIQUIDITY};
 
 /// How often the host that serves is killed under load. Even: the first host serves at the end, too.
 const KILLS: u32 = 4;
+/// How often a host is cut off, or killed, in turn. Even, too.
+const CUTS: u32 = 2;
 /// Longer than a standby takes to start.
 const SOON: Duration = Duration::from_secs(60);
 
@@ -214,6 +218,59 @@ async fn a_host_that_was_frozen_past_its_lease_ends_without_an_act() {
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
     world.no_complaints().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_is_cut_off_from_its_database_is_replaced_and_loses_nothing() {
+    let started = Instant::now();
+    let mut moments = torment::moments();
+    let scheme = torment::scheme();
+    let database = shared().make_database();
+    let wire = Wire::to(shared().folder()).await.unwrap();
+    let cut = shared().url(&database).replace(
+        &*shared().folder().to_string_lossy(),
+        &wire.folder().to_string_lossy(),
+    );
+    scheme.on_database(&cut).unwrap();
+    scheme.in_cluster("").unwrap();
+    let (mut world, other, front) = pair(torment::options(), scheme).await;
+    // The other host's wire is whole.
+    other
+        .replace("rialto.toml", &cut, &shared().url(&database))
+        .unwrap();
+    let before = world.books().unwrap().balance(LIQUIDITY).unwrap();
+    let mut standby = Some(RunningHost::standby(&other).unwrap());
+    let mut took = Vec::new();
+    let outcomes = torment::torment(&mut world, &mut moments, CUTS, |world, _, end| {
+        let wait = tokio::runtime::Handle::current();
+        let is_cut = end % 2 == 1;
+        let next = if is_cut { &other } else { &world.scheme };
+        wait.block_on(passes(next));
+        if is_cut {
+            wire.cut(true);
+        } else {
+            world.host.kill().unwrap();
+        }
+        let ended = Instant::now();
+        let mut serving = standby.take().unwrap();
+        serving.wait_until_ready().unwrap();
+        took.push(ended.elapsed());
+        front.lead_to(&serving).unwrap();
+        let mut old = std::mem::replace(&mut world.host, serving);
+        if is_cut {
+            // What it had sent comes now, and so does the answer that it serves no more.
+            wire.cut(false);
+            assert_eq!(old.wait_for_end().unwrap(), 3, "{}", old.log());
+            standby = Some(RunningHost::standby(&world.scheme).unwrap());
+        } else {
+            standby = Some(RunningHost::standby(&other).unwrap());
+        }
+    })
+    .await;
+    measured(format_args!(
+        "hosts took over from one that was cut off, and from one that was killed, in turn after {took:?}"
+    ));
+    torment::judge(&world, before, &outcomes, CUTS, started).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,12 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rialto_simulator::{Fsp, PaymentOutcome, PaymentRequest};
+use rialto_grpc_client::api::rialto::participant_lifecycle_management::v0_1::GetParticipantInfoRequest;
+use rialto_grpc_client::connection::connect;
+use rialto_grpc_client::tonic::Code;
+use rialto_grpc_client::{Caller, reflected};
+use rialto_simulator::{Fsp, PaymentOutcome, PaymentRequest, ports};
 use rialto_tests::front::Front;
 use rialto_tests::measured::measured;
 use rialto_tests::scenes::committed;
@@ -17,6 +23,7 @@ use rialto_tests::{RunningHost, TestScheme, World, WorldOptions};
 use serde_json::Value;
 
 use crate::contracts::get;
+use crate::grpc::support::{ALL, Clients, listen, token};
 use crate::postgres::{address, hosts, on_postgres, pair, reaches};
 use crate::torment;
 
@@ -29,7 +36,13 @@ const SOON: Duration = Duration::from_secs(60);
 
 /// A host that serves, and one that does not, with addresses for each other.
 async fn two(options: WorldOptions) -> (World, TestScheme, RunningHost, Front) {
-    let (scheme, _) = on_postgres();
+    two_of(on_postgres().0, options).await
+}
+
+async fn two_of(
+    scheme: TestScheme,
+    options: WorldOptions,
+) -> (World, TestScheme, RunningHost, Front) {
     scheme.in_cluster("").unwrap();
     let (world, other, front) = pair(options, scheme).await;
     let standby = RunningHost::standby(&other).unwrap();
@@ -50,7 +63,7 @@ fn fsps(scheme: &TestScheme) -> SocketAddr {
 }
 
 /// Wait until a host says that it passes requests to the one that serves.
-async fn passes(scheme: &TestScheme) {
+pub(crate) async fn passes(scheme: &TestScheme) {
     let operators = address(scheme, "operators");
     let host = operators.strip_prefix("http://").unwrap();
     until("the other host passes requests", SOON, async || {
@@ -91,6 +104,40 @@ async fn a_host_that_does_not_serve_takes_requests_for_the_one_that_does() {
     drop(standby);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_are_passed_to_the_host_that_serves() {
+    let scheme = TestScheme::demo().unwrap();
+    let free = ports::free().unwrap();
+    let serves = ALL.replace("    \"hostile-context/*\",\n", "");
+    let serves = serves.replace("    \"hostile-context/happened\",\n", "");
+    listen(&scheme, &format!("127.0.0.1:{free}"), &serves);
+    scheme.on_postgres().unwrap();
+    let (world, other, _standby, _front) = two_of(scheme, WorldOptions::default()).await;
+    let url = address(&other, "grpc");
+    let caller = Caller::with_token(&token(&world.scheme));
+    let clients = Clients::over(connect(&url, caller, None).await.unwrap());
+    let listed = reflected::methods(clients.connection.clone()).await;
+    let listed = listed.unwrap();
+    assert!(listed.len() > 4, "{listed:?}");
+    let about = || GetParticipantInfoRequest {
+        participant: "payerfsp".to_owned(),
+    };
+    let ask = async |clients: &Clients| {
+        let mut participants = clients.participants.clone();
+        let told = participants.get_participant_info(about()).await;
+        told.map(|told| told.into_inner())
+    };
+    let passed = ask(&clients).await.unwrap();
+    assert!(passed.result.is_some());
+    let own = Clients::of(&world.host, &world.scheme).await;
+    assert_eq!(passed, ask(&own).await.unwrap());
+    // Whoever may not call is told so by the host that serves.
+    let nobody = Clients::over(connect(&url, Caller::nobody(), None).await.unwrap());
+    let refused = ask(&nobody).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unauthenticated, "{refused}");
+    world.no_complaints().unwrap();
+}
+
 /// Pay again and again until told to stop.
 async fn pay_on(
     payer: Fsp,
@@ -110,7 +157,59 @@ async fn a_handover_under_load_refuses_nothing() {
         parties_each: AT_A_TIME,
         ..torment::options()
     };
-    let (mut world, other, mut standby, front) = two(options).await;
+    let (mut world, _other) = handed_over(on_postgres().0, options).await;
+    let log = world
+        .host
+        .cli(&["audit", "--json"])
+        .unwrap()
+        .success()
+        .unwrap();
+    let entry = log
+        .lines()
+        .find(|line| line.contains("cluster-handover"))
+        .unwrap();
+    let entry: Value = serde_json::from_str(entry).unwrap();
+    assert_eq!(entry["note"], "an upgrade", "{entry}");
+    world.no_complaints().unwrap();
+    world.host.stop().unwrap();
+}
+
+/// The variable that names the folder of an earlier version: its repository, with what it builds.
+const EARLIER: &str = "RIALTO_EARLIER";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs an earlier version: `cargo xtask test --upgrade-from COMMIT` builds it"]
+async fn an_upgrade_from_an_earlier_version_refuses_nothing() {
+    let earlier = PathBuf::from(std::env::var_os(EARLIER).unwrap());
+    let scheme = TestScheme::demo_of(&earlier.join("schemes/demo")).unwrap();
+    scheme.on_postgres().unwrap();
+    let options = WorldOptions {
+        parties_each: AT_A_TIME,
+        program: Some(earlier.join("target/debug/rialto")),
+        ..torment::options()
+    };
+    let (world, other) = handed_over(scheme, options).await;
+    // The hosts are new ones, with the old release. The new one follows.
+    let new = TestScheme::demo().unwrap();
+    for entry in fs::read_dir(new.path().join("components")).unwrap() {
+        let from = entry.unwrap().path();
+        let to = other
+            .path()
+            .join("components")
+            .join(from.file_name().unwrap());
+        fs::copy(from, to).unwrap();
+    }
+    rialto_manifest::lock(other.path()).unwrap();
+    let folder = other.path().to_str().unwrap();
+    let applied = world.host.cli(&["release", "apply", folder]).unwrap();
+    applied.success().unwrap();
+    committed(&world.pay("4", "USD").await).unwrap();
+    world.no_complaints().unwrap();
+}
+
+/// Payments while a host hands over to one of the version under test. Returns the world with that one, and its folder.
+async fn handed_over(scheme: TestScheme, options: WorldOptions) -> (World, TestScheme) {
+    let (mut world, other, mut standby, front) = two_of(scheme, options).await;
     // Nobody is led elsewhere: the host that hands over goes on taking requests.
     front.lead_to(&world.host).unwrap();
     let stops = Arc::new(AtomicBool::new(false));
@@ -159,19 +258,7 @@ async fn a_handover_under_load_refuses_nothing() {
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.transfers().len(), outcomes.len() + 2);
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
-    let log = world
-        .host
-        .cli(&["audit", "--json"])
-        .unwrap()
-        .success()
-        .unwrap();
-    let entry = log
-        .lines()
-        .find(|line| line.contains("cluster-handover"))
-        .unwrap();
-    let entry: Value = serde_json::from_str(entry).unwrap();
-    assert_eq!(entry["note"], "an upgrade", "{entry}");
-    world.no_complaints().unwrap();
+    (world, other)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,6 +10,7 @@ use rialto_engine::Trace;
 
 use super::{Action, Sim};
 use crate::door;
+use crate::host::Host;
 use crate::saying::{Draft, Message, Saying};
 use crate::script::Reaction;
 use crate::wire::Arrival;
@@ -70,24 +71,42 @@ impl Sim<'_> {
         match first.remove() {
             Action::Say(draft) => self.say(*draft),
             Action::Again(number) => {
-                let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
-                let draft = self.messages.get(place).map(|m| m.draft.clone());
-                draft.map_or(Ok(()), |draft| self.say(draft))
+                let said = self.said(number);
+                said.map_or(Ok(()), |draft| self.say(draft))
             }
         }
     }
 
+    /// What a message said.
+    pub(super) fn said(&self, number: u64) -> Option<Draft> {
+        let place = usize::try_from(number - 1).ok()?;
+        self.messages
+            .get(place)
+            .map(|message| message.draft.clone())
+    }
+
     pub(super) fn say(&mut self, draft: Draft) -> Result<()> {
+        let host = self
+            .host
+            .take()
+            .context("between two hosts nobody listens")?;
+        let said = self.say_at(&host, draft);
+        self.host = Some(host);
+        said
+    }
+
+    /// Say something to a host, whether it serves or not.
+    pub(super) fn say_at(&mut self, host: &Host, draft: Draft) -> Result<()> {
         let number = self.messages.len() as u64 + 1;
         let message = Message::new(number, draft, self.now());
-        let (component, request) = door::judge(&self.host().api, &message)
+        let (component, request) = door::judge(&host.api, &message)
             .map_err(|violation| anyhow::anyhow!("{message:?} is refused: {violation:?}"))?;
         let label = format!("{} {}", message.method, message.path);
         let trace = message.headers();
         let trace = trace.get("traceparent").and_then(|t| t.to_str().ok());
         let trace = trace.and_then(Trace::parse).context("a trace")?;
         let (answers, journal) = (self.answers.clone(), self.world.journal.clone());
-        let submitted = self.host().engine.submit(
+        let submitted = host.engine.submit(
             component,
             label.into(),
             Arc::new(Argument::Http {

@@ -20,7 +20,8 @@ use rialto_simulator::client::HttpClient;
 use serde_json::{Value, json};
 
 use super::neighbour::{self, Health};
-use super::{Bench, place, start};
+use super::stage::{runtime, scene, start};
+use super::{Bench, place};
 use crate::cli::load;
 use crate::client::Client;
 use crate::out;
@@ -94,7 +95,7 @@ pub(super) fn account(
             .arg("--settings")
             .arg(&fsps_file),
     )?;
-    let scene = super::scene(&manifest, &parties)?;
+    let scene = scene(&manifest, &parties)?;
     let work = Payments::new(
         std::slice::from_ref(&scene.payer),
         &scene.payments,
@@ -106,7 +107,7 @@ pub(super) fn account(
         timeout: PAYMENT_TIMEOUT,
         ..bench.settings()
     };
-    let runtime = super::runtime()?;
+    let runtime = runtime()?;
     scene.associate(&runtime, &HttpClient::new(PAYMENT_TIMEOUT))?;
     let paying = beside.map(|health| {
         let paying = neighbour::keep_paying(&manifest, health, &scene.payer, &scene.currency);

@@ -30,12 +30,17 @@ struct Sample {
 
 impl Sampler {
     pub fn new(manifest: &Manifest, pid: u32) -> anyhow::Result<Self> {
+        let metrics = Self::url(manifest, "/metrics")?;
+        Ok(Self { metrics, pid })
+    }
+
+    /// The URL of a path of a host's operators' listener.
+    pub fn url(manifest: &Manifest, path: &str) -> anyhow::Result<String> {
         let mut listeners = manifest.operator().listeners.iter();
         let (_, listener) = listeners
             .find(|(name, _)| name.as_str() == OPERATORS)
             .context("the scheme has no `operators` listener")?;
-        let metrics = format!("http://{}/metrics", listener.address.socket());
-        Ok(Self { metrics, pid })
+        Ok(format!("http://{}{path}", listener.address.socket()))
     }
 
     async fn sample(&self) -> anyhow::Result<Sample> {
@@ -151,6 +156,7 @@ pub(super) fn figures(measured: &Measured) -> anyhow::Result<Value> {
         "host_cpu_ms_per_payment": cpu("host"),
         "fsp_cpu_ms_per_payment": cpu("fsps"),
         "generator_cpu_ms_per_payment": cpu("generator"),
+        "passing_cpu_ms_per_payment": cpu("passing"),
         "database_cpu_ms_per_payment": (after.database_cpu_ms - before.database_cpu_ms) / all,
         "bytes_written_per_payment": (after.bytes_written - before.bytes_written) / all,
         "commits_per_second": commits / elapsed,

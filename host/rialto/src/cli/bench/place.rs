@@ -59,7 +59,7 @@ pub(super) fn keep_compiled(place: &Path, state: &Path) -> anyhow::Result<()> {
 
 /// Gives a store without compiled components those of another folder, if a host of this user made them. Compiling a
 /// scheme takes seconds of each core.
-fn copy_compiled(from: &Path, to: &Path) -> anyhow::Result<()> {
+pub(super) fn copy_compiled(from: &Path, to: &Path) -> anyhow::Result<()> {
     if !Cache::is_at(from) || Cache::is_at(to) {
         return Ok(());
     }
@@ -112,6 +112,39 @@ pub(super) fn copy_on_free_ports(manifest: &Manifest, to: &Path) -> anyhow::Resu
         std::fs::write(to.join(document), changed)?;
     }
     for_a_benchmark(manifest, to)
+}
+
+/// Makes a folder for another host of the scheme in a folder, on the same database, with ports of its own. The first host has
+/// made the keys by now.
+pub(super) fn for_another_host(first: &Manifest, to: &Path) -> anyhow::Result<()> {
+    let from = std::fs::canonicalize(first.folder())?;
+    std::fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
+    for entry in std::fs::read_dir(&from)? {
+        let name = entry?.file_name();
+        if name != DOCUMENTS[0] {
+            std::os::unix::fs::symlink(from.join(&name), to.join(&name))?;
+        }
+    }
+    let operator = first.operator();
+    let listeners = operator.listeners.values();
+    let mut addresses: Vec<String> = listeners
+        .map(|listener| listener.address.to_string())
+        .collect();
+    let cluster = operator.cluster.iter();
+    addresses.extend(cluster.map(|cluster| cluster.listen.to_string()));
+    let mut text = std::fs::read_to_string(from.join(DOCUMENTS[0]))?;
+    for address in addresses {
+        text = moved(&text, &address, ports::free()?);
+    }
+    Ok(std::fs::write(to.join(DOCUMENTS[0]), text)?)
+}
+
+/// Have hosts of the scheme in this folder take requests from each other.
+pub(super) fn in_cluster(folder: &Path) -> anyhow::Result<()> {
+    let document = folder.join(DOCUMENTS[0]);
+    let mut text = std::fs::read_to_string(&document)?;
+    text += &format!("\n[cluster]\nlisten = \"127.0.0.1:{}\"\n", ports::free()?);
+    Ok(std::fs::write(&document, text)?)
 }
 
 /// Settings of this copy, unless the scheme has its own: the log has warnings only, because a thousand new participants

@@ -12,6 +12,7 @@ use rialto_simulator::bench::Prepares;
 use serde_json::Value;
 
 use super::figures::{Sampler, figures, run};
+use super::stage::{runtime, serve};
 use super::{Bench, place};
 use crate::cli::{load, simulate};
 
@@ -34,7 +35,7 @@ pub(super) fn measure(
     let payers = (0..payers).map(|n| format!("benchpayer{n}").parse());
     let payers: Vec<FspId> = payers.collect::<Result<_, _>>()?;
     let settings = bench.settings();
-    let runtime = super::runtime()?;
+    let runtime = runtime()?;
     let listening = Prepares::listen(payers.clone(), PAYEE.parse()?, &currency, settings.timeout);
     let mut prepares = runtime.block_on(listening)?;
 
@@ -56,16 +57,16 @@ pub(super) fn measure(
 
     let state = place.join("state");
     place::take_compiled(given, place, &state)?;
-    let host = super::serve(&manifest, &state)?;
+    let host = serve(&manifest, &state)?;
     place::keep_compiled(place, &state)?;
     let hub = simulate::hub(&manifest).context("the scheme has no `fsps` listener")?;
     prepares.send_to(&hub)?;
     let mut settings = settings;
     settings.processes = vec![
-        ("host".into(), host.0.id()),
+        ("host".into(), host.id()),
         ("generator".into(), std::process::id()),
     ];
-    let sampler = Sampler::new(&manifest, host.0.id())?;
+    let sampler = Sampler::new(&manifest, host.id())?;
     let measured = run(&settings, Arc::new(prepares), !bench.json, &sampler);
     let mut figures = figures(&runtime.block_on(measured)?)?;
     figures["payers"] = payers.len().into();

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use parking_lot::Mutex;
 use rialto_manifest::{ComponentKind, Manifest};
 
-use super::super::{Running, start};
+use super::super::stage::{Running, start};
 
 /// How often what happened.
 #[derive(Default)]
