@@ -42,11 +42,11 @@ const VERSIONS: [Version; 5] = [
         oldest_host: 3,
         statements: include_str!("../migrations/0004_hosts.sql"),
     },
-    // How values lie in their tables, which no statement sees.
+    // How values lie in their tables, and how groups find them, which no host sees.
     Version {
         number: 5,
         oldest_host: 3,
-        statements: include_str!("../migrations/0005_compression.sql"),
+        statements: include_str!("../migrations/0005_speed.sql"),
     },
 ];
 
