@@ -34,10 +34,8 @@ END
 $$;
 ALTER TABLE rialto.documents SET (fillfactor = 70);
 
--- As before, but each statement finds its rows by the index of their keys, which a group names. The planner knows nothing of
--- tables that were empty a moment ago: it joined all documents with the few that a group removes. A scan by bitmap leaves entries
--- of dead rows in the index, and the next one visits them again. What a group brings is a few megabytes, and need not go to a
--- file.
+-- As before, but what a group removes is found by its key, row by row. As a join, all documents of the partition were read for
+-- the few that are removed, because the planner knows nothing of a table that was empty a moment ago.
 CREATE OR REPLACE FUNCTION rialto.write_group_1(
     p integer, e bigint, s bigint,
     new_lsn bigint, new_next_id bigint, new_turns integer, new_layout smallint, new_entry bytea,
@@ -55,11 +53,6 @@ CREATE OR REPLACE FUNCTION rialto.write_group_1(
     audit_ats bigint[], audit_bodies text[],
     subjects text[]
 ) RETURNS integer LANGUAGE plpgsql
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-SET work_mem = '64MB'
 AS $$
 DECLARE
     head rialto.partitions;

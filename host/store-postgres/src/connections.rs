@@ -13,14 +13,17 @@ use tokio::sync::Semaphore;
 use crate::Settings;
 use crate::failures::may_pass;
 
-/// What every connection is set to. Plans by index alone: a table's statistics may be from when it was empty. A host that is
+/// What every connection is set to. Plans by index alone: a table's statistics may be from when it was empty; and not by bitmap,
+/// which leaves entries of dead rows in the index, so that the next scan visits them again. What a group brings is a few
+/// megabytes, and need not go to a file. A host that is
 /// gone or frozen in the middle of a change keeps no lock for longer than the takeover's time. A commit that is
 /// acknowledged is on disk, whatever the server's default is; a stronger default stays.
 const SETTINGS: &str = "
     SET idle_in_transaction_session_timeout = '2s'; SET lock_timeout = '4s';
     SET tcp_keepalives_idle = 4; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
     SET default_transaction_isolation = 'read committed';
-    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
+    SET work_mem = '64MB';
     SET plan_cache_mode = force_generic_plan; SET client_min_messages = warning;
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')";

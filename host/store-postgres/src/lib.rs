@@ -17,6 +17,7 @@ mod entry;
 mod failures;
 mod history;
 mod hosts;
+mod known_ids;
 mod lease;
 mod load;
 mod migrations;
@@ -32,6 +33,7 @@ mod text;
 
 use std::time::Duration;
 
+use rialto_engine::CollectionId;
 use rialto_engine::store::{Group, StoreError};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::query::Query;
@@ -41,7 +43,10 @@ use tokio::runtime::Runtime;
 use commit::Committer;
 use connections::{Connector, Readers};
 use failures::failed;
+use known_ids::KnownIds;
 use lease::Lease;
+
+use text::stored;
 
 pub use commit::Submitted;
 pub use entry::ChangedDocument;
@@ -204,6 +209,7 @@ pub struct PostgresStore {
     connector: Connector,
     readers: Readers,
     committer: Committer,
+    known_ids: KnownIds,
     lease: Lease,
     /// Where events for the outside were read last.
     cursor: publications::Cursor,
@@ -233,6 +239,7 @@ impl PostgresStore {
         Ok(Self {
             readers: Readers::new(connector.clone(), settings.readers),
             committer,
+            known_ids: KnownIds::default(),
             lease: Lease::new(connector.clone(), settings.clone()),
             cursor: publications::Cursor::default(),
             changes: tokio::sync::Mutex::new(None),
@@ -323,6 +330,7 @@ impl PostgresStore {
         self.runtime.block_on(async {
             self.committer.settled().await;
             self.committer.stop(StoreError::Fenced);
+            self.known_ids.end();
             self.lease.hand_over().await
         })
     }
@@ -340,7 +348,22 @@ impl PostgresStore {
             return Err(failure);
         }
         let epoch = self.lease.epoch().ok_or_else(commit::not_recovered)?;
+        for written in group.documents.iter().filter(|one| one.body.is_some()) {
+            self.known_ids
+                .note(written.collection, &stored(&written.id));
+        }
         self.committer.submit(group, epoch)
+    }
+
+    /// Whether a document is certainly in no table, as far as this host knows without the database.
+    fn is_absent(&self, collection: CollectionId, id: &str) -> bool {
+        self.known_ids.is_absent(collection, id) && self.lease.holds()
+    }
+
+    /// Whether this host knows the ids of all documents, so that it reads no new one in vain.
+    #[must_use]
+    pub fn knows_all_ids(&self) -> bool {
+        self.known_ids.has_learnt()
     }
 
     /// Read with one of the readers' connections.

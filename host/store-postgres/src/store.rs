@@ -44,6 +44,8 @@ impl Store for PostgresStore {
         })?;
         let recovered = recovered.map_err(|why| StoreError::Failed(why.to_owned()))?;
         let (recovered, last) = recovered.parsed()?;
+        self.known_ids
+            .begin(self.runtime.handle(), &self.connector, partition);
         self.committer.begin(last, epoch);
         self.keep_months();
         Ok(recovered)
@@ -109,6 +111,9 @@ impl Store for PostgresStore {
     ) -> Result<Option<StoredDocument>, StoreError> {
         let partition = self.settings.partition();
         let id = stored(id);
+        if self.is_absent(collection, &id) {
+            return Ok(None);
+        }
         let row = self.read_with(async |connection| {
             sqlx::query(
                 "SELECT id, version, body FROM rialto.documents

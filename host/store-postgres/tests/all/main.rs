@@ -7,6 +7,7 @@ mod database;
 mod hosts;
 mod journal;
 mod killed_server;
+mod known_ids;
 mod leases;
 mod openings;
 mod order;
