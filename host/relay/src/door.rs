@@ -99,10 +99,15 @@ impl Door {
         let DoorSettings { link, passing, .. } = &self.settings;
         if let Some(begun) = self.begin() {
             let answered = begun.answer(request).await;
-            return answered.unwrap_or_else(|| (passing.refused)(Refusal::Nobody));
+            return answered.unwrap_or_else(|Lapsed| self.lapsed());
         }
         let origin = Origin::of(&self.name, &request);
         link.pass(request, &origin, passing).await
+    }
+
+    /// What is told in the place of an answer that may be out of date.
+    pub(crate) fn lapsed(&self) -> Answer {
+        (self.settings.passing.refused)(Refusal::Lapsed)
     }
 
     /// How this host answers a request; none if it does not, because it does not serve, or its lease has run out.
@@ -127,14 +132,25 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Answer it. None if it only asks, and the lease has run out meanwhile: what was read may no longer be true. What
-    /// changes something is refused by the store then.
-    pub async fn answer(self, request: Request<Incoming>) -> Option<Answer> {
-        let only_asks = request.method().is_safe();
+    /// Answer it.
+    ///
+    /// # Errors
+    /// When it may only ask, and the lease has run out meanwhile: what was read may no longer be true. What changes something is
+    /// refused by the store then.
+    pub async fn answer(self, request: Request<Incoming>) -> Result<Answer, Lapsed> {
+        let DoorSettings { holds, passing, .. } = &self.door.settings;
+        let asks = (passing.asks)(request.method());
         let answer = (self.handler)(request).await;
-        (!only_asks || (self.door.settings.holds)()).then_some(answer)
+        if asks && !holds() {
+            return Err(Lapsed);
+        }
+        Ok(answer)
     }
 }
+
+/// The lease has run out while a request was answered.
+#[derive(Debug)]
+pub(crate) struct Lapsed;
 
 impl Drop for Begun {
     fn drop(&mut self) {

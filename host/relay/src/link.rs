@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
@@ -49,8 +49,14 @@ pub struct LinkSettings {
 /// The link to the host that serves, whichever it is.
 pub struct Link {
     settings: LinkSettings,
-    /// The connection, and to which address.
-    connection: Mutex<Option<(SocketAddr, SendRequest<AnyBody>)>>,
+    connection: Mutex<Option<Connected>>,
+}
+
+/// The connection, to which address, and by which files of TLS.
+struct Connected {
+    to: SocketAddr,
+    generation: u64,
+    sender: SendRequest<AnyBody>,
 }
 
 /// How the requests of a listener are passed.
@@ -60,6 +66,8 @@ pub struct Passing {
     /// Whether a request's body goes on after the answer has begun. Such a body is passed as it comes, so it cannot be sent
     /// again.
     pub streams: fn(&http::request::Parts) -> bool,
+    /// Whether a request may only ask, whose answer must be true when it is given.
+    pub asks: fn(&Method) -> bool,
     /// The answer to a request that no host has answered.
     pub refused: fn(Refusal) -> Answer,
 }
@@ -73,6 +81,8 @@ pub enum Refusal {
     Nobody,
     /// The connection to the host that serves has ended.
     Unknown,
+    /// This host's lease ran out while it answered, so the answer may be out of date.
+    Lapsed,
 }
 
 impl Refusal {
@@ -88,6 +98,9 @@ impl Refusal {
                 "the connection to the host that serves has ended, and nobody knows whether it has taken the request: ask \
                  for its outcome, or send it again with the same id"
             }
+            Self::Lapsed => {
+                "another host may serve since this one has read its answer, which may be out of date: ask again"
+            }
         }
     }
 
@@ -96,7 +109,7 @@ impl Refusal {
     pub fn problem(self) -> Answer {
         let status = match self {
             Self::Late => StatusCode::REQUEST_TIMEOUT,
-            Self::Nobody => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Nobody | Self::Lapsed => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unknown => StatusCode::BAD_GATEWAY,
         };
         let title = status.canonical_reason().unwrap_or_default();
@@ -110,7 +123,7 @@ impl Refusal {
         *answer.status_mut() = status;
         let fields = answer.headers_mut();
         fields.insert(CONTENT_TYPE, PROBLEM);
-        if self == Self::Nobody {
+        if matches!(self, Self::Nobody | Self::Lapsed) {
             fields.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         answer
@@ -120,7 +133,7 @@ impl Refusal {
 /// What became of one attempt.
 enum Attempt {
     Answered(Answer),
-    /// The other host has not looked at it.
+    /// The other host has not looked at it, or it only asks and has no answer that is surely true.
     NotTaken,
     /// Nobody knows.
     Unknown,
@@ -220,17 +233,24 @@ impl Link {
     async fn connected(&self, until: Instant) -> Option<SendRequest<AnyBody>> {
         let address = self.serves(until).await?;
         let mut connection = self.connection.lock().await;
-        if let Some((to, sender)) = &*connection
-            && *to == address
-            && !sender.is_closed()
+        let tls = self.settings.tls.as_ref();
+        let generation = tls.map_or(0, |tls| tls.generation());
+        if let Some(connected) = &*connection
+            && connected.to == address
+            && connected.generation == generation
+            && !connected.sender.is_closed()
         {
-            return Some(sender.clone());
+            return Some(connected.sender.clone());
         }
         *connection = None;
         let connecting = tokio::time::timeout(CONNECT_WITHIN, self.connect(address));
         let failed = match connecting.await {
             Ok(Ok(sender)) => {
-                *connection = Some((address, sender.clone()));
+                *connection = Some(Connected {
+                    to: address,
+                    generation,
+                    sender: sender.clone(),
+                });
                 return Some(sender);
             }
             Ok(Err(error)) => error.to_string(),
@@ -280,7 +300,7 @@ impl Link {
         let mut connection = self.connection.lock().await;
         if connection
             .as_ref()
-            .is_some_and(|(_, sender)| sender.is_closed())
+            .is_some_and(|connected| connected.sender.is_closed())
         {
             *connection = None;
         }

@@ -19,7 +19,7 @@ const CERTIFICATES: HeaderName = HeaderName::from_static("rialto-relay-certifica
 const HOST: HeaderName = HeaderName::from_static("rialto-relay-host");
 /// The answer's number, by which the host that passed the request tells that it was written (`written.rs`).
 pub(crate) const ANSWER: HeaderName = HeaderName::from_static("rialto-relay-answer");
-/// Says of an answer that the host serves nobody now, and has not looked at the request.
+/// Says of an answer that the host serves nobody now. It has not looked at the request, or the request only asked.
 pub(crate) const NOT_MINE: HeaderName = HeaderName::from_static("rialto-relay-not-mine");
 
 /// What HTTP/1.1 says of one connection alone, and HTTP/2 has no place for (RFC 9113, 8.2.2).

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use rialto_tls::{ClientCertificate, ListenerTls, Unproven};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 
-use crate::door::Door;
+use crate::door::{Door, Lapsed};
 use crate::origin::{self, ANSWER, NOT_MINE, Origin};
 use crate::written::Unwritten;
 use crate::{Answer, any_body};
@@ -33,6 +34,8 @@ const STREAMS_MAX: u32 = 4_096;
 const HEADER_BYTES_MAX: u32 = 256 << 10;
 /// A connection on which nothing comes is asked whether it is well after this time, and given up after as long again.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
+/// The pause between two looks at the files of TLS.
+const LOOK: Duration = Duration::from_millis(500);
 /// The pause after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -95,10 +98,13 @@ impl Server {
             let tls = self.tls.clone();
             contained::spawn("a connection of another host", async move {
                 let Some(tls) = tls else {
-                    return connection.serve(stream).await;
+                    return connection.serve(stream, std::future::pending()).await;
                 };
+                let generation = tls.generation();
                 match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
-                    Ok(Ok((stream, _))) => connection.serve(stream).await,
+                    Ok(Ok((stream, _))) => {
+                        connection.serve(stream, renewed(&tls, generation)).await;
+                    }
                     Ok(Err(error)) => {
                         tracing::warn!(%error, "somebody who is no host of this scheme was refused at its hosts' address");
                     }
@@ -115,17 +121,37 @@ struct Connection {
 }
 
 impl Connection {
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    /// Serve a connection, until it has another proof to bring.
+    async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        renewed: impl Future<Output = ()>,
+    ) {
         let unwritten = Arc::new(Unwritten::default());
         let doors = self.doors;
         let answer = service_fn(move |request: Request<Incoming>| {
             let (doors, unwritten) = (doors.clone(), unwritten.clone());
             async move { Ok::<_, Infallible>(answer(&doors, &unwritten, request).await) }
         });
-        let serving = self.http.serve_connection(TokioIo::new(stream), answer);
-        if let Err(error) = serving.await {
+        let mut serving = pin!(self.http.serve_connection(TokioIo::new(stream), answer));
+        let ended = tokio::select! {
+            ended = &mut serving => ended,
+            () = renewed => {
+                serving.as_mut().graceful_shutdown();
+                serving.await
+            }
+        };
+        if let Err(error) = ended {
             tracing::debug!(%error, "a connection of another host ended");
         }
+    }
+}
+
+/// Wait until other files are in use than those by which a connection was accepted. Its host connects anew, with a certificate
+/// that is verified by these.
+async fn renewed(tls: &ListenerTls, generation: u64) {
+    while tls.generation() == generation {
+        tokio::time::sleep(LOOK).await;
     }
 }
 
@@ -165,8 +191,11 @@ async fn answer(
             head.extensions.insert(Certified(Arc::new(certificate)));
         }
     }
-    let Some(mut answer) = begun.answer(Request::from_parts(head, body)).await else {
-        return not_mine();
+    let may_ask_again = head.method.is_safe();
+    let mut answer = match begun.answer(Request::from_parts(head, body)).await {
+        Ok(answer) => answer,
+        Err(Lapsed) if may_ask_again => return not_mine(),
+        Err(Lapsed) => door.lapsed(),
     };
     origin::without_connection(answer.headers_mut());
     // A component that says "not mine" would have the request sent again.
@@ -185,7 +214,7 @@ fn is_taken(certificate: &ClientCertificate) -> bool {
     matches!(certificate.identity(), Ok(_) | Err(Unproven::Nameless))
 }
 
-/// This host has not looked at a request, or has nothing to say that must be true.
+/// This host has not looked at a request, or the request only asked.
 fn not_mine() -> Answer {
     let mut answer = empty(StatusCode::MISDIRECTED_REQUEST);
     answer

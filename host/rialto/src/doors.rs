@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use http::Request;
+use http::{Method, Request};
 use hyper::body::Incoming;
 use rialto_components::denials::Denials;
 use rialto_edge::Listener;
@@ -200,6 +200,7 @@ impl Doors {
         }
         // Other hosts ask the one that serves from now on.
         self.relay.abort();
+        let _ = handle.block_on(&mut self.relay);
     }
 }
 
@@ -208,6 +209,7 @@ fn passing(listener: &str, operator: &Operator) -> Passing {
     let usual = Passing {
         within: operator.http.request_timeout.into(),
         streams: |_| false,
+        asks: Method::is_safe,
         refused: Refusal::problem,
     };
     match listener {
@@ -217,8 +219,10 @@ fn passing(listener: &str, operator: &Operator) -> Passing {
         },
         GRPC => Passing {
             streams: |head| rialto_grpc::streams(head.uri.path()),
+            // No method says that it only asks.
+            asks: |_| true,
             refused: |refusal| {
-                let may_repeat = refusal != Refusal::Unknown;
+                let may_repeat = refusal == Refusal::Nobody;
                 rialto_grpc::unanswered(refusal.detail(), may_repeat).map(any_body)
             },
             ..usual

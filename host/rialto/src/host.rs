@@ -179,6 +179,8 @@ pub struct Host {
     addresses: BTreeMap<String, SocketAddr>,
     folder: PathBuf,
     tls: Arc<HostTls>,
+    /// Told when the listeners' files need not be followed any more.
+    listens: watch::Sender<bool>,
     stop: watch::Sender<bool>,
     servers: Vec<JoinHandle<()>>,
     exporting: Option<Exporting>,
@@ -305,9 +307,10 @@ impl Host {
         let clustered = opened.shared().cloned();
         let clustered = clustered.map(|store| Clustered::new(store, clock.clone()));
         let cluster = clustered.as_ref().map(ClusterThread::start).transpose()?;
+        // A host that waits for the lease has listeners, too, and so has one that has handed over.
+        let (listens, _) = watch::channel(false);
+        tls.follow(folder, handle, &listens)?;
         let (stop, _) = watch::channel(false);
-        // A host that waits for the lease has listeners, too.
-        tls.follow(folder, handle, &stop)?;
         let mut doors = None;
         if let (Some(shared), Some(clustered)) = (opened.shared(), &clustered) {
             metrics.add_collector(Box::new(ClusterCollector(clustered.clone())));
@@ -486,6 +489,7 @@ impl Host {
             addresses: BTreeMap::new(),
             folder: folder.to_owned(),
             tls,
+            listens,
             stop,
             servers: Vec::new(),
             exporting,
@@ -558,10 +562,13 @@ impl Host {
         if let Err(error) = forget_addresses(&self.folder) {
             tracing::warn!("{error:#}");
         }
+        // Health that is followed ends, so that no client keeps a listener open.
+        let _ = self.stop.send(true);
         if let Some(mut doors) = self.doors.take() {
             doors.close(&self.handle);
         }
         self.finish();
+        let _ = self.listens.send(true);
         // No turn begins a call any more. Those under way may have made keys, which are destroyed.
         self.keys.close(Instant::now() + KEYS_CLOSE_MAX);
         drop(self.cluster.take());

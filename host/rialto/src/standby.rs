@@ -62,6 +62,7 @@ pub(crate) fn wait_for_lease(
             Some(Err(LeaseError::Store(error))) if answering.is_none() => break Err(error.into()),
             Some(Err(refused)) if answering.is_none() => {
                 tell(&refused);
+                store.follow();
                 answering = Some(match doors {
                     Some(_) => None,
                     None => Answering::start(start, (tls, clustered), handle)?,

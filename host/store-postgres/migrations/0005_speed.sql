@@ -1,38 +1,43 @@
--- Large values are compressed by lz4, which takes a fraction of the time of PostgreSQL's own way, where the server was built with
--- it. What the host has compressed or encoded densely itself is not compressed again. Values that are there stay as they are.
---
--- A document changes several times. Room in its page lets the next version of the row be there too, and then no index changes.
-DO $$
+-- Say how values lie in their tables, where that is not so yet. Large values are compressed by lz4, which takes a fraction of the
+-- time of PostgreSQL's own way, where the server was built with it. What the host has compressed itself is not compressed again.
+-- Values that are there stay as they are. A document changes several times: room in its page lets the next version of the row be
+-- there too, and then no index changes. Tables are locked for a moment, in the order in which a group writes them.
+CREATE FUNCTION rialto.tune_1() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     one record;
 BEGIN
+    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = 'rialto.documents'::regclass
+                   AND 'fillfactor=70' = ANY (reloptions)) THEN
+        ALTER TABLE rialto.documents SET (fillfactor = 70);
+    END IF;
     FOR one IN
         SELECT t.oid::regclass AS name, a.attname AS column, wanted.way
         FROM (VALUES
-            ('journal', 'entry', 'as it is'),
-            ('deliveries', 'payload', 'lz4'),
-            ('outbound', 'request', 'lz4'),
-            ('documents', 'body', 'lz4'),
-            ('receipts', 'body', 'lz4'),
-            ('audit_entries', 'body', 'lz4')
-        ) AS wanted (parent, attribute, way)
+            (1, 'journal', 'entry', 'external'),
+            (2, 'documents', 'body', 'lz4'),
+            (3, 'deliveries', 'payload', 'lz4'),
+            (4, 'outbound', 'request', 'lz4'),
+            (5, 'receipts', 'body', 'lz4'),
+            (6, 'audit_entries', 'body', 'lz4')
+        ) AS wanted (place, parent, attribute, way)
         JOIN pg_class p ON p.oid = format('rialto.%I', wanted.parent)::regclass
         JOIN pg_class t ON t.oid = p.oid OR t.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = p.oid)
         JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = wanted.attribute
+        WHERE CASE wanted.way WHEN 'external' THEN a.attstorage <> 'e' ELSE a.attcompression <> 'l' END
+        ORDER BY wanted.place, t.oid
     LOOP
-        IF one.way = 'as it is' THEN
+        IF one.way = 'external' THEN
             EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STORAGE EXTERNAL', one.name, one.column);
         ELSE
             BEGIN
                 EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET COMPRESSION lz4', one.name, one.column);
             EXCEPTION WHEN feature_not_supported THEN
-                RAISE NOTICE 'the server has no lz4: large values stay with pglz';
+                RETURN;
             END;
         END IF;
     END LOOP;
 END
 $$;
-ALTER TABLE rialto.documents SET (fillfactor = 70);
 
 -- As before, but what a group removes is found by its key, row by row. As a join, all documents of the partition were read for
 -- the few that are removed, because the planner knows nothing of a table that was empty a moment ago.

@@ -5,7 +5,8 @@
 //! and the group before it is committed (`commit.rs`, `lease.rs`). So several hosts may have the database open, and one of
 //! them writes.
 //!
-//! The store has a runtime of its own. Every call blocks its thread, which must not be a thread of a runtime.
+//! The store has a runtime of its own. Every call blocks its thread, which must not be a thread of
+//! a runtime. Any thread may drop it.
 
 mod audit;
 mod checks;
@@ -22,6 +23,7 @@ mod lease;
 mod load;
 mod migrations;
 mod operators;
+mod own_runtime;
 mod plans;
 mod publications;
 mod receipts;
@@ -38,13 +40,13 @@ use rialto_engine::store::{Group, StoreError};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::query::Query;
 use sqlx::{Acquire as _, PgConnection, Postgres};
-use tokio::runtime::Runtime;
 
 use commit::Committer;
 use connections::{Connector, Readers};
 use failures::failed;
 use known_ids::KnownIds;
 use lease::Lease;
+use own_runtime::OwnRuntime;
 
 use text::stored;
 
@@ -204,7 +206,7 @@ pub enum OpenError {
 
 /// An open store. It has no lease yet. Dropping it hands its lease over.
 pub struct PostgresStore {
-    runtime: Runtime,
+    runtime: OwnRuntime,
     settings: Settings,
     connector: Connector,
     readers: Readers,
@@ -244,7 +246,7 @@ impl PostgresStore {
             cursor: publications::Cursor::default(),
             changes: tokio::sync::Mutex::new(None),
             months: parking_lot::Mutex::new(None),
-            runtime,
+            runtime: OwnRuntime::new(runtime),
             connector,
             settings,
         })
@@ -256,6 +258,8 @@ impl PostgresStore {
     /// # Errors
     /// When another host has it, or the database fails.
     pub fn take_lease(&self) -> Result<u64, LeaseError> {
+        // Of an earlier time with the lease.
+        self.known_ids.end();
         let epoch = self.runtime.block_on(self.lease.take())?;
         self.committer.stop(commit::not_recovered());
         Ok(epoch.unsigned_abs())
@@ -358,6 +362,19 @@ impl PostgresStore {
     /// Whether a document is certainly in no table, as far as this host knows without the database.
     fn is_absent(&self, collection: CollectionId, id: &str) -> bool {
         self.known_ids.is_absent(collection, id) && self.lease.holds()
+    }
+
+    /// Follow what the host with the lease writes, so that a takeover need not read it. Recovering ends this.
+    pub fn follow(&self) {
+        let partition = self.settings.partition();
+        self.known_ids
+            .follow(self.runtime.handle(), &self.connector, partition);
+    }
+
+    /// The last group that this host has followed; none if it follows nothing, or knows too little yet.
+    #[must_use]
+    pub fn followed(&self) -> Option<u64> {
+        self.known_ids.followed()
     }
 
     /// Whether this host knows the ids of all documents, so that it reads no new one in vain.
@@ -489,9 +506,11 @@ impl PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        if let Err(error) = self.hand_over() {
-            tracing::warn!(%error, "the lease could not be handed over; it expires by itself");
-        }
+        own_runtime::blocking(|| {
+            if let Err(error) = self.hand_over() {
+                tracing::warn!(%error, "the lease could not be handed over; it expires by itself");
+            }
+        });
     }
 }
 

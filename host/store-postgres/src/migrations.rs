@@ -42,7 +42,7 @@ const VERSIONS: [Version; 5] = [
         oldest_host: 3,
         statements: include_str!("../migrations/0004_hosts.sql"),
     },
-    // How values lie in their tables, and how groups find them, which no host sees.
+    // How values lie in their tables, and how groups find their rows, which no host sees.
     Version {
         number: 5,
         oldest_host: 3,
@@ -55,6 +55,8 @@ pub const LAYOUT: i32 = VERSIONS[VERSIONS.len() - 1].number;
 
 /// The key of the advisory lock: the bytes of "rialto".
 const LOCK: i64 = 0x7269_616c_746f;
+/// The same for a change that only saves time.
+const TUNE_WAIT: Duration = Duration::from_millis(100);
 /// How long a change of a table may wait for those who use it. They wait behind it for as long.
 const TABLE_WAIT: Duration = Duration::from_secs(2);
 
@@ -129,7 +131,23 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), OpenErr
     }
     transaction.commit().await?;
     make_months(connection).await;
+    tune(connection).await;
     Ok(())
+}
+
+/// Say how values lie in their tables, if that is possible at once. It only makes groups cheaper, so nobody waits for it: a table
+/// that somebody reads for long is left to the next start of a host.
+async fn tune(connection: &mut PgConnection) {
+    let tuned = async {
+        let mut transaction = connection.begin().await?;
+        let wait = format!("SET LOCAL lock_timeout = {}", TUNE_WAIT.as_millis());
+        transaction.execute(AssertSqlSafe(wait)).await?;
+        transaction.execute("SELECT rialto.tune_1()").await?;
+        transaction.commit().await
+    };
+    if let Err(error) = tuned.await {
+        tracing::warn!(%error, "how large values are compressed could not be changed now; the next start of a host tries again");
+    }
 }
 
 /// Make the tables of the coming months. Without them rows go to the tables of other months, where they are found as well:

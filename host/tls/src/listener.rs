@@ -162,7 +162,9 @@ impl ListenerTls {
         &self.files
     }
 
-    pub(crate) fn generation(&self) -> u64 {
+    /// How often new files have come into use. Connections from before were accepted by other authorities.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
         self.loaded.load().generation
     }
 

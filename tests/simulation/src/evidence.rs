@@ -35,6 +35,8 @@ pub struct Evidence {
     pub crashes: usize,
     /// How often another host took over from one that ran.
     pub takeovers: usize,
+    /// Groups of hosts that had been replaced, which the store refused.
+    pub refused: usize,
     /// The most turns that were ready at a time.
     pub ready_max: usize,
     /// How many things happened.
@@ -153,13 +155,14 @@ impl Evidence {
             history, groups, ..
         } = &self.journal;
         format!(
-            "{} steps, {} messages, {} turns (up to {} ready), {groups} groups, {} ends of the host, {} takeovers, {} arrivals, {} deliveries given up",
+            "{} steps, {} messages, {} turns (up to {} ready), {groups} groups, {} ends of the host, {} takeovers with {} groups refused, {} arrivals, {} deliveries given up",
             self.steps,
             self.messages.len(),
             history.len(),
             self.ready_max,
             self.crashes,
             self.takeovers,
+            self.refused,
             self.arrivals.len(),
             self.given_up(),
         )

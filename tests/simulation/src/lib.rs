@@ -15,8 +15,10 @@
 //!
 //! It covers transfers, with their quotes, ledger entries and settlement records, and delivery reports. It does
 //! not cover party lookups and associations, settlements (batches are filled, but not settled), operators'
-//! requests, new participants, releases, calls by gRPC, quotes in trouble, HTTP, real time and threads. The
-//! conformance suite and `tests/e2e` cover these.
+//! requests, new participants, releases, calls by gRPC, quotes in trouble, HTTP, real time and threads. A host that is
+//! replaced has no clock by which it would notice: that it then answers and sends nothing is tried where listeners and
+//! outbound requests are (`host/relay`, `host/edge`), and leases in `host/store-postgres`. The conformance suite and
+//! `tests/e2e` cover the rest.
 
 #![forbid(unsafe_code)]
 

@@ -106,6 +106,8 @@ pub struct Sim<'a> {
     asked_payees: BTreeSet<String>,
     crashes: usize,
     takeovers: usize,
+    /// Groups of hosts that had been replaced.
+    refused: usize,
     next: u64,
     steps: u64,
     dies_at: u64,
@@ -168,6 +170,7 @@ impl<'a> Sim<'a> {
             asked_payees: BTreeSet::new(),
             crashes: 0,
             takeovers: 0,
+            refused: 0,
             next: 0,
             steps: 0,
             dies_at: LIFE.start,
@@ -469,6 +472,7 @@ impl<'a> Sim<'a> {
             dead_letters,
             crashes: self.crashes,
             takeovers: self.takeovers,
+            refused: self.refused,
             ready_max: self.ready_max,
             steps: self.steps,
         })

@@ -11,7 +11,7 @@
 //! - **Restart**: this module stores nothing. The engine sends unfinished requests again.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -70,7 +70,7 @@ pub type MaySend = Arc<dyn Fn() -> bool + Send + Sync>;
 const LOOK: Duration = Duration::from_millis(20);
 
 struct Inner {
-    may_send: Option<MaySend>,
+    may_send: OnceLock<MaySend>,
     pool: Pool,
     destinations: Mutex<HashMap<String, Arc<Destination>>>,
     limits: OutboundLimits,
@@ -102,7 +102,7 @@ impl Outbound {
         let pool = Pool::new(connector, limits.connections_per_destination);
         Self {
             inner: Arc::new(Inner {
-                may_send: None,
+                may_send: OnceLock::new(),
                 pool,
                 destinations: Mutex::default(),
                 limits,
@@ -115,13 +115,11 @@ impl Outbound {
         }
     }
 
-    /// Send only while this host may. A request waits until it may, or until its deadline. Call this before the first
-    /// request.
+    /// Begin attempts only while this host may send. A request waits until it may, or until its deadline. The first call counts;
+    /// make it before the first request.
     #[must_use]
-    pub fn while_it_may(mut self, may_send: MaySend) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.may_send = Some(may_send);
-        }
+    pub fn while_it_may(self, may_send: MaySend) -> Self {
+        let _ = self.inner.may_send.set(may_send);
         self
     }
 
@@ -276,7 +274,7 @@ impl Inner {
 
     /// Wait until this host may send. Returns whether it may before the request's deadline.
     async fn until_it_may(&self, request: &OutboundRequest) -> bool {
-        let Some(may_send) = &self.may_send else {
+        let Some(may_send) = self.may_send.get() else {
             return true;
         };
         while !may_send() {

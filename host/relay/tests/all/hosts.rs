@@ -98,6 +98,7 @@ impl Host {
             passing: Passing {
                 within: PATIENCE,
                 streams: |head| head.uri.path() == STREAMED,
+                asks: http::Method::is_safe,
                 refused: Refusal::problem,
             },
         };

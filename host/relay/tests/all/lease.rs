@@ -60,6 +60,7 @@ async fn what_was_read_before_the_lease_ran_out_is_not_answered_after_it() {
     first.door.open(forgetful(first.lease.clone()));
     let answer = ask(first.clients, "GET /a HTTP/1.1", b"").await;
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.contains("out of date"), "{answer}");
     // What changes something has its own answer: the store has refused it, or not.
     first.lease.store(true, Ordering::SeqCst);
     let answer = ask(first.clients, "POST /a HTTP/1.1", b"").await;

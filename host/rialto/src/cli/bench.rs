@@ -177,6 +177,10 @@ impl Bench {
         if self.neighbour {
             return self.beside_neighbours(&given, &conditions, temporary.path());
         }
+        anyhow::ensure!(
+            self.pairs.is_none() || self.passed || self.candidate.is_some(),
+            "--pairs says how often to measure --candidate or --passed, and neither is there"
+        );
         if self.passed || (self.candidate.is_some() && self.pairs.is_some()) {
             return pairs::measure(&self, &given, &conditions, temporary.path());
         }

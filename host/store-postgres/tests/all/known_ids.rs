@@ -88,3 +88,61 @@ fn a_host_whose_lease_has_run_out_asks_the_database() {
     assert!(!first.holds_lease());
     assert!(first.read(collection(2).id, &newest).unwrap().is_some());
 }
+
+/// A standby that has followed all groups so far.
+fn standby(database: &Database<'_>, last: u64) -> PostgresStore {
+    let standby = database.host();
+    standby.follow();
+    let until = Instant::now() + SOON;
+    while standby.followed() != Some(last) {
+        assert!(Instant::now() < until, "{:?}", standby.followed());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    standby
+}
+
+/// A document that no group has written: whoever follows the journal does not see it, and whoever reads the documents does.
+const BY_HAND: &str =
+    "INSERT INTO rialto.documents SELECT partition, id, 'by hand', 1, '{}' FROM rialto.collections
+     WHERE id = 2";
+
+#[test]
+fn a_standby_follows_the_journal_and_takes_over_with_what_it_knows() {
+    let database = Database::shared();
+    let first = database.host();
+    fill(&first);
+    let second = standby(&database, GROUPS);
+    for lsn in GROUPS + 1..=GROUPS + 50 {
+        first.write(&written::at(lsn)).unwrap();
+    }
+    drop(first);
+    database.sql(BY_HAND);
+    second.recover().unwrap();
+    until_learnt(&second);
+    let own = collection(2).id;
+    // Each removes the one three groups before.
+    for lsn in GROUPS + 48..=GROUPS + 50 {
+        let there = second.read(own, &format!("own-{lsn}")).unwrap();
+        assert!(there.is_some(), "{lsn}");
+    }
+    // It has not read all documents again.
+    assert_eq!(second.read(own, "by hand").unwrap(), None);
+}
+
+#[test]
+fn a_standby_notices_that_the_journal_is_another_one() {
+    let database = Database::shared();
+    let first = database.host();
+    fill(&first);
+    let second = standby(&database, GROUPS);
+    drop(first);
+    // As after a restore: the group has the same number, and is not the same.
+    database.sql(&format!(
+        "UPDATE rialto.journal SET written = written + interval '1 ms' WHERE seq = {GROUPS}"
+    ));
+    database.sql(BY_HAND);
+    second.recover().unwrap();
+    until_learnt(&second);
+    let there = second.read(collection(2).id, "by hand").unwrap();
+    assert!(there.is_some(), "it went on with what it knew");
+}

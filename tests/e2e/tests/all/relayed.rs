@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use rialto_grpc_client::api::rialto::participant_lifecycle_management::v0_1::Get
 use rialto_grpc_client::connection::connect;
 use rialto_grpc_client::tonic::Code;
 use rialto_grpc_client::{Caller, reflected};
+use rialto_simulator::pki::Authority;
 use rialto_simulator::{Fsp, PaymentOutcome, PaymentRequest, ports};
 use rialto_tests::front::Front;
 use rialto_tests::measured::measured;
@@ -136,6 +138,56 @@ async fn calls_are_passed_to_the_host_that_serves() {
     let refused = ask(&nobody).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unauthenticated, "{refused}");
     world.no_complaints().unwrap();
+}
+
+/// What `[cluster]` has beside the address, with the files of [`certify`].
+const CERTIFIED: &str = "certificate = \"secrets/host.pem\"\nkey = \"secrets/host.key\"\nca = \"secrets/hosts-ca.pem\"\n";
+
+/// Give a host a certificate of this authority, and have it believe no other one.
+fn certify(scheme: &TestScheme, authority: &Authority) {
+    let folder = scheme.path().join("secrets");
+    if !folder.exists() {
+        fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+    }
+    let issued = authority.issue("a host").unwrap();
+    for (name, text) in [
+        ("hosts-ca.pem", authority.certificate()),
+        ("host.pem", issued.certificate),
+        ("host.key", issued.key),
+    ] {
+        let next = folder.join("next");
+        fs::write(&next, text).unwrap();
+        fs::set_permissions(&next, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(&next, folder.join(name)).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_read_new_certificates_while_they_run() {
+    let (scheme, _) = on_postgres();
+    let (before, after) = ["now", "later"]
+        .map(|name| Authority::new(name).unwrap())
+        .into();
+    certify(&scheme, &before);
+    scheme.in_cluster(CERTIFIED).unwrap();
+    let (world, other, front) = pair(WorldOptions::default(), scheme).await;
+    certify(&world.scheme, &after);
+    until("the host has read its new files", SOON, async || {
+        let log = world.host.cli(&["audit", "--json"])?.success()?;
+        let read = log.lines().filter(|line| {
+            line.contains("tls-files") && line.contains("\"cluster\"") && line.contains("SHA-256")
+        });
+        Ok((read.count() > 0).then_some(()).ok_or(log))
+    })
+    .await
+    .unwrap();
+    // One that knows only the new authority passes requests to it.
+    certify(&other, &after);
+    let standby = RunningHost::standby(&other).unwrap();
+    passes(&other).await;
+    lead_to(&front, &other, &world).await;
+    committed(&world.pay("1", "USD").await).unwrap();
+    drop(standby);
 }
 
 /// Pay again and again until told to stop.
@@ -276,6 +328,28 @@ async fn a_request_waits_while_no_host_serves() {
     standby.wait_until_ready().unwrap();
     world.host = standby;
     assert_eq!(world.settled_books().await.unwrap().transfers().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hosts_that_are_connected_to_each_other_end_well() {
+    let (mut world, other, mut standby, front) = two(WorldOptions::default()).await;
+    lead_to(&front, &other, &world).await;
+    committed(&world.pay("1", "USD").await).unwrap();
+    // First the one that passes requests, and then the one that took them over the same connection.
+    standby.stop().unwrap();
+    let again = RunningHost::standby(&other).unwrap();
+    passes(&other).await;
+    lead_to(&front, &other, &world).await;
+    committed(&world.pay("2", "USD").await).unwrap();
+    world.host.stop().unwrap();
+    let ended = [standby.log(), world.host.log()];
+    let mut next = std::mem::replace(&mut world.host, again);
+    world.host.wait_until_ready().unwrap();
+    committed(&world.pay("3", "USD").await).unwrap();
+    for log in ended {
+        assert!(!log.contains("panicked"), "{log}");
+    }
+    next.kill().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,10 @@
 //! Hosts that were replaced while they still ran: frozen, or cut off from the database. They come back and go on with what
 //! they had begun, and nothing of it may be seen by anybody.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rand::RngExt as _;
 use rand::rngs::SmallRng;
+use rialto_engine::store::StoreError;
 
 use super::{Action, Sim};
 use crate::host::Host;
@@ -63,7 +64,11 @@ impl Sim<'_> {
                     self.world.journal.lock().a_former_host_acts(what);
                     false
                 }
-                Err(_) => false,
+                Err(StoreError::Fenced) => {
+                    self.refused += 1;
+                    false
+                }
+                Err(error) => bail!("a host that was replaced is told: {error}"),
             },
         };
         if goes_on && former.steps > 0 {

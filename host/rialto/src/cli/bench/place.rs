@@ -68,6 +68,11 @@ pub(super) fn copy_compiled(from: &Path, to: &Path) -> anyhow::Result<()> {
         tracing::debug!(%error, "the store's compiled components cannot be used");
         return Ok(());
     }
+    copy_folder(from, to)
+}
+
+/// Copies the files of a folder to one that only this user can read.
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
     let copied = || -> anyhow::Result<()> {
         rialto_files::folder(to)?;
         for entry in std::fs::read_dir(from)? {
@@ -121,7 +126,9 @@ pub(super) fn for_another_host(first: &Manifest, to: &Path) -> anyhow::Result<()
     std::fs::create_dir(to).with_context(|| format!("making {}", to.display()))?;
     for entry in std::fs::read_dir(&from)? {
         let name = entry?.file_name();
-        if name != DOCUMENTS[0] {
+        if name == SECRETS {
+            copy_folder(&from.join(&name), &to.join(&name))?;
+        } else if name != DOCUMENTS[0] {
             std::os::unix::fs::symlink(from.join(&name), to.join(&name))?;
         }
     }
@@ -139,10 +146,14 @@ pub(super) fn for_another_host(first: &Manifest, to: &Path) -> anyhow::Result<()
     Ok(std::fs::write(to.join(DOCUMENTS[0]), text)?)
 }
 
-/// Have hosts of the scheme in this folder take requests from each other.
+/// Have hosts of the scheme in this folder take requests from each other, without certificates.
 pub(super) fn in_cluster(folder: &Path) -> anyhow::Result<()> {
     let document = folder.join(DOCUMENTS[0]);
     let mut text = std::fs::read_to_string(&document)?;
+    anyhow::ensure!(
+        !text.contains("[cluster]"),
+        "the benchmark gives hosts addresses of its own: take [cluster] out of rialto.toml"
+    );
     text += &format!("\n[cluster]\nlisten = \"127.0.0.1:{}\"\n", ports::free()?);
     Ok(std::fs::write(&document, text)?)
 }
