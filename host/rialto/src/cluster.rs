@@ -68,6 +68,7 @@ impl Clustered {
             relay: String::new(),
             passes: false,
             release: 0,
+            followed: None,
         };
         Arc::new(Self {
             store,
@@ -169,6 +170,7 @@ impl Clustered {
             // A host that serves has prepared what it serves.
             said.release = self.store.current_release()?;
         }
+        said.followed = self.store.followed();
         self.store.say(&said, || self.clock.now())?;
         let now = self.store.cluster()?;
         let mut hosts = now.hosts.iter();
@@ -336,6 +338,19 @@ impl Collector for ClusterCollector {
             None,
             epoch.metric_type(),
         )?)?;
+        let standbys = known.hosts.iter();
+        let standbys = standbys.filter(|host| host.state == HostState::Standby);
+        if let Some(behind) = standbys.filter_map(|host| host.groups_behind).max() {
+            let behind = ConstGauge::new(i64::try_from(behind).unwrap_or(i64::MAX));
+            let help = "How many groups of the journal the slowest standby still has to follow";
+            let kind = behind.metric_type();
+            behind.encode(encoder.encode_descriptor(
+                "cluster_standby_groups_behind",
+                help,
+                None,
+                kind,
+            )?)?;
+        }
         let ahead = ConstGauge::new(self.0.clock_ahead(&known));
         let help = "By how many milliseconds this host's clock is ahead of the database's";
         let kind = ahead.metric_type();

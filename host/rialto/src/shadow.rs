@@ -72,11 +72,19 @@ struct Judged {
     is_off: bool,
 }
 
+/// What the thread hears.
+enum Heard {
+    /// A receipt is on disk.
+    Receipt(Box<Receipt>),
+    /// The host ends.
+    End,
+}
+
 /// The candidates in the shadow of a running host's rules.
 pub struct Shadows {
     runtime: Arc<Runtime>,
     clock: Arc<dyn Clock>,
-    sender: SyncSender<Receipt>,
+    sender: SyncSender<Heard>,
     /// Receipts that had no room in the queue.
     full: AtomicU64,
     /// Receipts that name people, and are encrypted.
@@ -86,7 +94,7 @@ pub struct Shadows {
     /// Whether the host ends.
     ends: AtomicBool,
     /// What the thread takes receipts from, until it is started; then the thread.
-    receiver: Mutex<Option<Receiver<Receipt>>>,
+    receiver: Mutex<Option<Receiver<Heard>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     judged: Mutex<BTreeMap<Key, Judged>>,
 }
@@ -101,7 +109,8 @@ impl ReceiptObserver for Shadows {
             return;
         }
         for receipt in receipts {
-            if let Err(TrySendError::Full(_)) = self.sender.try_send(receipt.clone()) {
+            let heard = Heard::Receipt(Box::new(receipt.clone()));
+            if let Err(TrySendError::Full(_)) = self.sender.try_send(heard) {
                 self.full.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -165,6 +174,8 @@ impl Shadows {
     /// Have the thread end, and wait for it. It has the engine until then.
     pub fn stop(&self) {
         self.ends.store(true, Ordering::Relaxed);
+        // It wakes the thread. One that has a full queue is awake.
+        let _ = self.sender.try_send(Heard::End);
         if let Some(thread) = self.thread.lock().take() {
             // It contains panics of what it runs; its own would have ended the process.
             let _ = thread.join();
@@ -172,7 +183,7 @@ impl Shadows {
     }
 
     /// Judges receipts until the host's end.
-    fn follow(&self, engine: &Engine, receipts: &Receiver<Receipt>, write_down: impl Fn()) {
+    fn follow(&self, engine: &Engine, told: &Receiver<Heard>, write_down: impl Fn()) {
         // At the usual priority: it takes locks that payments take too. What bounds it is each candidate's share.
         let ends = || self.ends.load(Ordering::Relaxed);
         let mut written = None::<Instant>;
@@ -184,13 +195,17 @@ impl Shadows {
         };
         while !ends() {
             write_down_in_time();
-            let first = match receipts.recv_timeout(LOOK) {
-                Ok(first) => first,
+            let first = match told.recv_timeout(LOOK) {
+                Ok(Heard::Receipt(first)) => first,
                 Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Heard::End) | Err(RecvTimeoutError::Disconnected) => break,
             };
             std::thread::sleep(GATHER);
-            let gathered = std::iter::once(first).chain(receipts.try_iter());
+            let more = told.try_iter().map_while(|told| match told {
+                Heard::Receipt(receipt) => Some(receipt),
+                Heard::End => None,
+            });
+            let gathered = std::iter::once(first).chain(more);
             for receipt in gathered.take(QUEUE).take_while(|_| !ends()) {
                 self.judge(engine, &receipt);
                 write_down_in_time();

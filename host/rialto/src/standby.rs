@@ -28,7 +28,7 @@ use crate::tls::HostTls;
 use crate::{audit_key, authority, hub_key};
 
 /// The time between two looks at the lease.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(20);
 /// The time between two looks whether another release is current.
 const LOOK_AT_RELEASE: Duration = Duration::from_secs(1);
 

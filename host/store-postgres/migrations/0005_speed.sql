@@ -1,3 +1,6 @@
+-- The last group that a standby has followed; none if it follows nothing, or says nothing of that.
+ALTER TABLE rialto.hosts ADD COLUMN followed bigint;
+
 -- Say how values lie in their tables, where that is not so yet. Large values are compressed by lz4, which takes a fraction of the
 -- time of PostgreSQL's own way, where the server was built with it. What the host has compressed itself is not compressed again.
 -- Values that are there stay as they are. A document changes several times: room in its page lets the next version of the row be

@@ -31,6 +31,8 @@ pub struct HostSaid {
     pub passes: bool,
     /// The newest release that it has prepared; 0 if none.
     pub release: u64,
+    /// The last group of the journal that it has followed; none if it follows nothing.
+    pub followed: Option<u64>,
 }
 
 /// Whether a host serves.
@@ -58,6 +60,8 @@ pub struct HostSeen {
     /// By how many milliseconds its clock is ahead of the database's; negative if it is behind. Half of the time that the
     /// database took to answer is how exact this is.
     pub clock_ahead_ms: i64,
+    /// How many groups a standby still had to follow when it last said something of itself; none if it follows nothing.
+    pub groups_behind: Option<u64>,
     /// When it started, by the database's clock.
     pub started: Timestamp,
     /// How long ago it last said something.
@@ -84,15 +88,16 @@ impl PostgresStore {
     /// When the database fails.
     pub fn say(&self, said: &HostSaid, clock: impl Fn() -> Timestamp) -> Result<(), StoreError> {
         let release = signed(said.release)?;
+        let followed = said.followed.map(signed).transpose()?;
         let partition = self.settings.partition();
         self.read_with(async |connection| {
             let ahead = clock_ahead(connection, &clock).await?;
             sqlx::query(
-                "INSERT INTO rialto.hosts (partition, host, name, version, operators, relay, passes, release, clock_ahead_ms)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                "INSERT INTO rialto.hosts (partition, host, name, version, operators, relay, passes, release, clock_ahead_ms, followed)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
                  ON CONFLICT (partition, host) DO UPDATE SET name = excluded.name, version = excluded.version,
                     operators = excluded.operators, relay = excluded.relay, passes = excluded.passes, release = excluded.release,
-                    clock_ahead_ms = excluded.clock_ahead_ms, seen_at = clock_timestamp()",
+                    clock_ahead_ms = excluded.clock_ahead_ms, followed = excluded.followed, seen_at = clock_timestamp()",
             )
             .bind(partition)
             .bind(owned(&self.settings.owner))
@@ -103,6 +108,7 @@ impl PostgresStore {
             .bind(said.passes)
             .bind(release)
             .bind(ahead)
+            .bind(followed)
             .execute(&mut *connection)
             .await?;
             // Hosts that ended without a word are shown for a day.
@@ -157,8 +163,9 @@ impl PostgresStore {
             "SELECT h.host, h.name, h.version, h.operators, h.release, h.clock_ahead_ms,
                 (extract(epoch FROM h.started_at) * 1000)::bigint,
                 greatest(0, extract(epoch FROM clock_timestamp() - h.seen_at) * 1000)::bigint,
-                l.owner IS NOT NULL, h.relay, h.passes
-             FROM rialto.hosts h LEFT JOIN rialto.leases l
+                l.owner IS NOT NULL, h.relay, h.passes, h.followed, greatest(0, p.seq - h.followed)
+             FROM rialto.hosts h LEFT JOIN rialto.partitions p ON p.partition = h.partition
+             LEFT JOIN rialto.leases l
                 ON l.partition = h.partition AND l.owner = h.host AND l.expires_at > clock_timestamp()
              WHERE h.partition = $1 ORDER BY h.started_at, h.host",
             |query| query,
@@ -183,6 +190,13 @@ impl PostgresStore {
             let serves: bool = row.try_get(8).map_err(failed)?;
             let passes: bool = row.try_get(10).map_err(failed)?;
             let clock_ahead_ms: i64 = row.try_get(5).map_err(failed)?;
+            let groups = |at: usize| -> Result<Option<u64>, StoreError> {
+                let groups: Option<i64> = row.try_get(at).map_err(failed)?;
+                Ok(groups.map(i64::unsigned_abs))
+            };
+            let followed = groups(11)?;
+            // `greatest` leaves out what is null.
+            let groups_behind = groups(12)?.filter(|_| followed.is_some());
             cluster.hosts.push(HostSeen {
                 id: columns.original(0)?,
                 said: HostSaid {
@@ -192,9 +206,11 @@ impl PostgresStore {
                     relay: columns.original(9)?,
                     passes,
                     release: columns.number(4)?,
+                    followed,
                 },
                 state: state(serves, passes, seen_ago),
                 clock_ahead_ms,
+                groups_behind,
                 started: Timestamp(columns.number(6)?),
                 seen_ago,
             });

@@ -81,6 +81,9 @@ pub struct ShownHost {
     pub release: u64,
     /// By how many milliseconds its clock is ahead of the database's; negative if it is behind.
     pub clock_ahead_ms: i64,
+    /// How many groups of the journal a standby still has to follow; none if it follows nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups_behind: Option<u64>,
     /// When it started; milliseconds since 1970, by the database's clock.
     pub started: u64,
     /// How many milliseconds ago it last told the others of itself.
@@ -202,6 +205,9 @@ fn shown(host: &HostSeen, this: &str) -> ShownHost {
         relay: host.said.relay.clone(),
         release: host.said.release,
         clock_ahead_ms: host.clock_ahead_ms,
+        groups_behind: host
+            .groups_behind
+            .filter(|_| host.state == HostState::Standby),
         started: host.started.0,
         seen_ago_ms: milliseconds(host.seen_ago),
     }

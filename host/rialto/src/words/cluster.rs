@@ -59,6 +59,9 @@ fn line(host: &ShownHost) -> String {
             let _ = write!(line, ", clock {:+} ms", host.clock_ahead_ms);
         }
     }
+    if let Some(behind) = host.groups_behind {
+        let _ = write!(line, ", {behind} groups behind");
+    }
     let _ = write!(line, ", started {}", instant(host.started));
     if host.state == ShownHostState::Passing {
         line.push_str(", has handed over: stop it, and start it again to have a standby");
@@ -94,6 +97,7 @@ mod tests {
             relay: String::new(),
             release: 3,
             clock_ahead_ms: -2,
+            groups_behind: (state == ShownHostState::Standby).then_some(3),
             started: 1_000,
             seen_ago_ms: 9_999,
         }

@@ -5,6 +5,7 @@ use rialto_engine::store::Store as _;
 use rialto_store_postgres::{HostSaid, HostState, PostgresStore};
 
 use crate::database::Database;
+use crate::written;
 
 fn said(name: &str) -> HostSaid {
     HostSaid {
@@ -14,6 +15,7 @@ fn said(name: &str) -> HostSaid {
         relay: "127.0.0.1:7000".into(),
         passes: false,
         release: 7,
+        followed: None,
     }
 }
 
@@ -87,4 +89,29 @@ fn hosts_that_were_silent_for_a_day_are_forgotten() {
     database.sql("UPDATE rialto.hosts SET seen_at = seen_at - interval '25 h'");
     new.say(&said("new"), now).unwrap();
     assert_eq!(states(&new), [("new".to_owned(), HostState::Standby)]);
+}
+
+#[test]
+fn a_standby_says_how_far_it_has_followed() {
+    let database = Database::shared();
+    let first = database.host();
+    first.recover().unwrap();
+    let standby = database.host();
+    first.say(&said("first"), now).unwrap();
+    for (lsn, followed, behind) in [
+        (1, None, None),
+        (2, Some(1), Some(1)),
+        (3, Some(3), Some(0)),
+    ] {
+        first.write(&written::at(lsn)).unwrap();
+        let follows = HostSaid {
+            followed,
+            ..said("standby")
+        };
+        standby.say(&follows, now).unwrap();
+        let seen = first.cluster().unwrap();
+        let seen = seen.hosts.iter().find(|host| host.said.name == "standby");
+        let seen = seen.unwrap();
+        assert_eq!((seen.said.followed, seen.groups_behind), (followed, behind));
+    }
 }

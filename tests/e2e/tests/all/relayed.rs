@@ -54,6 +54,12 @@ async fn two_of(
         "release 1 prepared, clock",
     )
     .await;
+    hosts(
+        &world,
+        "a standby that follows the journal",
+        "groups behind",
+    )
+    .await;
     passes(&other).await;
     (world, other, standby, front)
 }
