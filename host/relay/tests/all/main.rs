@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod client;
+mod cut;
 mod hosts;
 mod lease;
 mod passing;

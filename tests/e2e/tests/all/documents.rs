@@ -150,6 +150,9 @@ fn put_files(folder: &Path) {
     let certificate = params.signed_by(&key, &authority).unwrap();
     write("tls/hub.pem", &certificate.pem());
     write("tls/hub.key", &key.serialize_pem());
+    write("secrets/host.pem", &certificate.pem());
+    write("secrets/host.key", &key.serialize_pem());
+    write("secrets/hosts-ca.pem", &authority.pem());
     for name in ["clients", "payeefsp-ca", "fsps", "fsp-example"] {
         write(&format!("tls/{name}.pem"), &authority.pem());
     }
