@@ -214,7 +214,7 @@ async fn a_handover_under_load_refuses_nothing() {
         parties_each: AT_A_TIME,
         ..torment::options()
     };
-    let (mut world, _other) = handed_over(on_postgres().0, options).await;
+    let (mut world, _other, _front) = handed_over(on_postgres().0, options).await;
     let log = world
         .host
         .cli(&["audit", "--json"])
@@ -245,7 +245,7 @@ async fn an_upgrade_from_an_earlier_version_refuses_nothing() {
         program: Some(earlier.join("target/debug/rialto")),
         ..torment::options()
     };
-    let (world, other) = handed_over(scheme, options).await;
+    let (world, other, _front) = handed_over(scheme, options).await;
     // The hosts are new ones, with the old release. The new one follows.
     let new = TestScheme::demo().unwrap();
     for entry in fs::read_dir(new.path().join("components")).unwrap() {
@@ -264,8 +264,9 @@ async fn an_upgrade_from_an_earlier_version_refuses_nothing() {
     world.no_complaints().unwrap();
 }
 
-/// Payments while a host hands over to one of the version under test. Returns the world with that one, and its folder.
-async fn handed_over(scheme: TestScheme, options: WorldOptions) -> (World, TestScheme) {
+/// Payments while a host hands over to one of the version under test. Returns the world with
+/// that one, its folder, and what stands before the hosts.
+async fn handed_over(scheme: TestScheme, options: WorldOptions) -> (World, TestScheme, Front) {
     let (mut world, other, mut standby, front) = two_of(scheme, options).await;
     // Nobody is led elsewhere: the host that hands over goes on taking requests.
     front.lead_to(&world.host).unwrap();
@@ -315,7 +316,7 @@ async fn handed_over(scheme: TestScheme, options: WorldOptions) -> (World, TestS
     let books = world.settled_books().await.unwrap();
     assert_eq!(books.transfers().len(), outcomes.len() + 2);
     assert_eq!(books.problems().unwrap(), Vec::<String>::new());
-    (world, other)
+    (world, other, front)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
