@@ -246,9 +246,12 @@ fn health(
     clustered: &Clustered,
     request: &Request<Incoming>,
 ) -> Option<Answer> {
-    let asks = is_operators && request.uri().path().starts_with("/health/") && !door.is_open();
+    // Whoever looks after the process asks a host whose lease has run out, too: it is alive, and not ready.
+    let serves = door.is_open() && clustered.holds();
+    let asks = is_operators && request.uri().path().starts_with("/health/") && !serves;
     asks.then(|| {
-        let answer = standby::health(request.uri().path(), clustered.somebody_serves());
+        let passes = !door.is_open() && clustered.somebody_serves();
+        let answer = standby::health(request.uri().path(), passes);
         answer.map(any_body)
     })
 }

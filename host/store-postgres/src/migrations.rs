@@ -138,14 +138,7 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), OpenErr
 /// Say how values lie in their tables, if that is possible at once. It only makes groups cheaper, so nobody waits for it: a table
 /// that somebody reads for long is left to the next start of a host.
 async fn tune(connection: &mut PgConnection) {
-    let tuned = async {
-        let mut transaction = connection.begin().await?;
-        let wait = format!("SET LOCAL lock_timeout = {}", TUNE_WAIT.as_millis());
-        transaction.execute(AssertSqlSafe(wait)).await?;
-        transaction.execute("SELECT rialto.tune_1()").await?;
-        transaction.commit().await
-    };
-    if let Err(error) = tuned.await {
+    if let Err(error) = alone(connection, TUNE_WAIT, "SELECT rialto.tune_1()").await {
         tracing::warn!(%error, "how large values are compressed could not be changed now; the next start of a host tries again");
     }
 }
@@ -153,14 +146,20 @@ async fn tune(connection: &mut PgConnection) {
 /// Make the tables of the coming months. Without them rows go to the tables of other months, where they are found as well:
 /// so a failure is told, and stops nobody.
 pub(crate) async fn make_months(connection: &mut PgConnection) {
-    let made = async {
-        let mut transaction = connection.begin().await?;
-        let wait = format!("SET LOCAL lock_timeout = {}", TABLE_WAIT.as_millis());
-        transaction.execute(AssertSqlSafe(wait)).await?;
-        transaction.execute("SELECT rialto.make_months_1()").await?;
-        transaction.commit().await
-    };
-    if let Err(error) = made.await {
+    if let Err(error) = alone(connection, TABLE_WAIT, "SELECT rialto.make_months_1()").await {
         tracing::warn!(%error, "ALERT: the tables of the coming months could not be made; the host tries again");
     }
+}
+
+/// Run a statement in a transaction of its own, which waits for tables no longer than this.
+async fn alone(
+    connection: &mut PgConnection,
+    wait: Duration,
+    statement: &'static str,
+) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    let wait = format!("SET LOCAL lock_timeout = {}", wait.as_millis());
+    transaction.execute(AssertSqlSafe(wait)).await?;
+    transaction.execute(statement).await?;
+    transaction.commit().await
 }

@@ -265,6 +265,12 @@ async fn a_host_that_is_cut_off_from_its_database_is_replaced_and_loses_nothing(
         front.lead_to(&serving).unwrap();
         let mut old = std::mem::replace(&mut world.host, serving);
         if is_cut {
+            // It is alive, for whoever would end it otherwise, and no load balancer leads to it.
+            let operators = address(&world.scheme, "operators");
+            for (path, status) in [("/health/live", "200"), ("/health/ready", "503")] {
+                let said = get(&operators, path);
+                assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{said}");
+            }
             // What it had sent comes now, and so does the answer that it serves no more.
             wire.cut(false);
             assert_eq!(old.wait_for_end().unwrap(), 3, "{}", old.log());
