@@ -16,18 +16,13 @@ use crate::{archive, audit, failed, held_back, operations, receipts, rows, unrea
 
 impl StoreDump for Snapshot {
     fn next_id(&mut self) -> Result<u64, StoreError> {
-        self.read(async |reader| {
-            let waiting: i64 = sqlx::query_scalar("SELECT count(*) FROM journal")
-                .fetch_one(&mut *reader)
-                .await
-                .map_err(failed)?;
-            if waiting > 0 {
-                return Err(StoreError::Failed(format!(
-                    "{waiting} groups are in the store's journal alone: it was not flushed before it was read"
-                )));
-            }
-            counter(reader, "next_id").await
-        })
+        let waiting = self.in_journal();
+        if waiting > 0 {
+            return Err(StoreError::Failed(format!(
+                "{waiting} groups are in the store's journal alone: it was not flushed before it was read"
+            )));
+        }
+        self.read(async |reader| counter(reader, "next_id").await)
     }
 
     fn pending(&mut self) -> Result<Pending, StoreError> {

@@ -1,7 +1,7 @@
 //! The embedded store: SQLite through sqlx. It implements the engine's [`Store`](rialto_engine::store::Store).
 //!
-//! A group is one row in the journal, written with `synchronous=FULL`; then it is durable. A thread flushes
-//! the journal into the tables for reads and recovery (`flush`). Entries that are not flushed yet are in the
+//! A group is one entry in the journal, which is files of its own (`journal`); when it is synced, it is durable. A thread
+//! flushes the journal into the tables for reads and recovery (`flush`). Entries that are not flushed yet are in the
 //! memtable, where reads look first. So a document that changes five times in a second is written to its
 //! table once, and a delivery that is handled at once never is.
 //!
@@ -54,6 +54,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
+use journal::{Files, Syncing};
 use memtable::Memtable;
 use row_ids::RowIds;
 use slices::Slices;
@@ -97,6 +98,9 @@ pub(crate) struct Inner {
     audit_next: AtomicU64,
     /// The number of the next event for the outside, in the same way.
     publication_next: AtomicU64,
+    /// The journal's files; none until the store was recovered.
+    journal: Mutex<Option<Files>>,
+    syncing: Syncing,
     memtable: Memtable,
     row_ids: RowIds,
     /// The number of the journal up to which a flush has begun. Its lock is for one flush at a time.
@@ -106,6 +110,7 @@ pub(crate) struct Inner {
     /// Readers hold it from their look into the memtable to their look into the tables, so that no entry leaves
     /// the memtable between the two.
     gate: RwLock<()>,
+    folder: PathBuf,
     path: PathBuf,
     _lock: File,
 }
@@ -114,7 +119,7 @@ pub(crate) struct Inner {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Risk {
-    /// It syncs its log only at a checkpoint (`synchronous = NORMAL`).
+    /// It syncs only what is in the tables, at a checkpoint (`synchronous = NORMAL`).
     SyncsLater,
     /// It never syncs (`synchronous = OFF`).
     NeverSyncs,
@@ -172,7 +177,7 @@ impl SqliteStore {
     /// # Errors
     /// As for `open`.
     pub fn open_with(folder: &Path, when: FlushPolicy) -> Result<Self, OpenError> {
-        Self::open_synced(folder, when, SqliteSynchronous::Full)
+        Self::open_synced(folder, when, (SqliteSynchronous::Full, Syncing::Each))
     }
 
     /// A store that loses acknowledged groups at a power cut, to show that the tests would notice.
@@ -185,13 +190,13 @@ impl SqliteStore {
             Risk::SyncsLater => SqliteSynchronous::Normal,
             Risk::NeverSyncs => SqliteSynchronous::Off,
         };
-        Self::open_synced(folder, when, synchronous)
+        Self::open_synced(folder, when, (synchronous, Syncing::Never))
     }
 
     fn open_synced(
         folder: &Path,
         when: FlushPolicy,
-        synchronous: SqliteSynchronous,
+        (synchronous, syncing): (SqliteSynchronous, Syncing),
     ) -> Result<Self, OpenError> {
         let io = |path: &Path| {
             let path = path.to_owned();
@@ -241,11 +246,14 @@ impl SqliteStore {
             fence: AtomicI64::new(0),
             audit_next: AtomicU64::new(0),
             publication_next: AtomicU64::new(1),
+            journal: Mutex::new(None),
+            syncing,
             memtable: Memtable::new(when),
             row_ids: RowIds::new(when.segment_documents),
             flushing: Mutex::new(0),
             archiving: Mutex::new(()),
             gate: RwLock::new(()),
+            folder: folder.to_owned(),
             path: path.clone(),
             _lock: lock,
         });
@@ -290,6 +298,7 @@ fn ours(folder: &Path) -> Result<File, OpenError> {
         }
         rialto_files::create(&database)?;
     }
+    journal::accept(folder, owner)?;
     rialto_files::sync_folder(folder)?;
     Ok(lock)
 }
@@ -321,7 +330,11 @@ impl Inner {
             }
         }
         // The next start flushes what this leaves in the journal.
-        if let Err(error) = self.flush_all() {
+        let closed = self.flush_all().and_then(|()| {
+            let journal = self.journal.lock().take();
+            journal.map_or(Ok(()), Files::remove)
+        });
+        if let Err(error) = closed {
             tracing::warn!(%error, "the store was closed with groups in its journal; the next start flushes them");
         }
     }
@@ -352,6 +365,9 @@ impl Inner {
             {
                 let _nobody_looks = self.gate.write();
                 self.memtable.flushed(last.seq);
+            }
+            if let Some(journal) = &mut *self.journal.lock() {
+                journal.flushed(last.seq)?;
             }
             self.keep_full_segments(&mut slices)?;
             if part.len() == entries.len() {

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 17] = [
+const VERSIONS: [(i64, &str, &str); 18] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -70,6 +70,11 @@ const VERSIONS: [(i64, &str, &str); 17] = [
         17,
         "publications",
         include_str!("../migrations/0017_publications.sql"),
+    ),
+    (
+        18,
+        "journal files",
+        include_str!("../migrations/0018_journal_files.sql"),
     ),
 ];
 

@@ -15,10 +15,11 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
+use crate::journal::{Reading, Verdict};
 use crate::retention::{self, Archive, Class, RetentionError, archived_receipt};
 use crate::rows::{signed, unsigned};
-use crate::snapshot::{SnapshotError, open};
-use crate::{failed, journal};
+use crate::snapshot::{Opened, SnapshotError, open};
+use crate::{failed, unreadable};
 
 /// How many receipts a page has at most.
 pub const PAGE: usize = 2_048;
@@ -34,6 +35,7 @@ const LATE_PAGES: usize = 32;
 pub struct ReceiptReader {
     runtime: Runtime,
     connection: SqliteConnection,
+    store: PathBuf,
     archives: PathBuf,
     since: Timestamp,
     until: Timestamp,
@@ -87,7 +89,11 @@ impl ReceiptReader {
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Self, SnapshotError> {
-        let (runtime, mut connection) = open(store)?;
+        let Opened {
+            runtime,
+            mut connection,
+            journal: _,
+        } = open(store)?;
         let ended = runtime.block_on(connection.execute("ROLLBACK"));
         ended.map_err(|source| SnapshotError::Sqlite {
             path: store.to_owned(),
@@ -96,6 +102,7 @@ impl ReceiptReader {
         Ok(Self {
             runtime,
             connection,
+            store: store.to_owned(),
             archives: archives.to_owned(),
             since,
             until,
@@ -205,9 +212,10 @@ impl ReceiptReader {
     /// A page behind an id, and the archives of that moment. When the tables end, the journal's receipts follow.
     fn read(&mut self, after: i64, recent: &BTreeSet<i64>) -> Result<Read, StoreError> {
         let connection = &mut self.connection;
+        let journal = Reading::begin(&self.store).map_err(|e| unreadable("the journal", e))?;
         self.runtime.block_on(async {
             connection.execute("BEGIN DEFERRED").await.map_err(failed)?;
-            let read = page(connection, after, recent).await;
+            let read = page(connection, &journal, after, recent).await;
             connection.execute("ROLLBACK").await.map_err(failed)?;
             read
         })
@@ -289,6 +297,7 @@ fn wrong(archive: &Archive, path: &Path) -> Option<String> {
 /// The next receipts of the tables. At their end, those follow that have come to the tables late, and the journal's.
 async fn page(
     connection: &mut SqliteConnection,
+    journal: &Reading,
     after: i64,
     recent: &BTreeSet<i64>,
 ) -> Result<Read, StoreError> {
@@ -306,15 +315,15 @@ async fn page(
     if is_last {
         page.extend(late(connection, after, recent).await?);
         let known: HashSet<u64> = page.iter().map(|one| one.id).collect();
-        let is_new = |one: &&journal::Verdict| {
+        let is_new = |one: &&Verdict| {
             let id = i64::try_from(one.id).unwrap_or(i64::MAX);
             let is_read = known.contains(&one.id) || recent.contains(&id);
             id > after.saturating_sub(NEAR_IDS) && !is_read
         };
         // A flush under way has put some of them into the tables already.
-        for (entry, _) in journal::read(connection).await? {
+        for (entry, _) in journal.entries(connection).await? {
             let receipts = entry.receipts.iter().filter(is_new);
-            page.extend(receipts.map(journal::Verdict::receipt));
+            page.extend(receipts.map(Verdict::receipt));
         }
         page.sort_by_key(|one| one.id);
     }

@@ -63,7 +63,7 @@ fn segment_of(row_id: u64) -> Result<u32, StoreError> {
     u32::try_from(row_id >> SEGMENT_BITS).map_err(|e| unreadable("the row id of a document", e))
 }
 
-fn not_recovered() -> StoreError {
+pub(crate) fn not_recovered() -> StoreError {
     StoreError::Failed("the store has not been recovered yet".into())
 }
 

@@ -15,9 +15,10 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
+use crate::journal::Reading;
 use crate::retention::{self, Archive};
 use crate::slices::counter;
-use crate::{failed, journal, ranges, row_ids, rows};
+use crate::{failed, ranges, row_ids, rows};
 
 /// How many documents one step of a visit reads.
 const DOCUMENTS_PER_STEP: usize = 1_000;
@@ -92,6 +93,8 @@ pub struct Snapshot {
     collections: Vec<Collection>,
     newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
     lsn: u64,
+    /// How many groups are in the journal alone.
+    in_journal: usize,
 }
 
 impl Snapshot {
@@ -100,18 +103,22 @@ impl Snapshot {
     /// # Errors
     /// When there is no store, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
-        let (runtime, mut connection) = open(folder)?;
+        let Opened {
+            runtime,
+            mut connection,
+            journal,
+        } = open(folder)?;
         let path = file(folder);
-        let read = runtime.block_on(read_head(&mut connection));
-        let (collections, newer, lsn, segments) =
-            read.map_err(|source| SnapshotError::Unreadable { path, source })?;
+        let read = runtime.block_on(read_head(&mut connection, &journal));
+        let head = read.map_err(|source| SnapshotError::Unreadable { path, source })?;
         Ok(Self {
             runtime,
             connection,
-            segments,
-            collections,
-            newer,
-            lsn,
+            segments: head.segments,
+            collections: head.collections,
+            newer: head.newer,
+            lsn: head.lsn,
+            in_journal: head.in_journal,
         })
     }
 
@@ -121,6 +128,11 @@ impl Snapshot {
         read: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.runtime.block_on(read(&mut self.connection))
+    }
+
+    /// How many groups are in the journal alone.
+    pub(crate) fn in_journal(&self) -> usize {
+        self.in_journal
     }
 
     /// The last turn of the snapshot.
@@ -352,11 +364,20 @@ fn file(folder: &Path) -> PathBuf {
     folder.join("rialto.db")
 }
 
+/// A store that is read.
+pub(crate) struct Opened {
+    pub runtime: Runtime,
+    /// It has begun a transaction, which reads one commit.
+    pub connection: SqliteConnection,
+    /// It has begun before the transaction.
+    pub journal: Reading,
+}
+
 /// A connection to the store in this folder, with a transaction that reads one commit of it.
 ///
 /// # Errors
 /// When there is no store, or it cannot be read, or it has another layout.
-pub(crate) fn open(folder: &Path) -> Result<(Runtime, SqliteConnection), SnapshotError> {
+pub(crate) fn open(folder: &Path) -> Result<Opened, SnapshotError> {
     let path = file(folder);
     if !path.is_file() {
         return Err(SnapshotError::NoStore(folder.to_owned()));
@@ -372,6 +393,10 @@ pub(crate) fn open(folder: &Path) -> Result<(Runtime, SqliteConnection), Snapsho
         path: path.clone(),
         source,
     };
+    let journal = Reading::begin(folder).map_err(|source| SnapshotError::Io {
+        path: path.clone(),
+        source,
+    })?;
     let options = SqliteConnectOptions::new()
         .filename(&path)
         .read_only(true)
@@ -387,7 +412,11 @@ pub(crate) fn open(folder: &Path) -> Result<(Runtime, SqliteConnection), Snapsho
     if found < known {
         return Err(SnapshotError::Older { path, found, known });
     }
-    Ok((runtime, connection))
+    Ok(Opened {
+        runtime,
+        connection,
+        journal,
+    })
 }
 
 /// The number of the newest layout that this version makes.
@@ -405,18 +434,25 @@ async fn begin(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
         .await
 }
 
-type Head = (
-    Vec<Collection>,
-    BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
-    u64,
-    Vec<u32>,
-);
+/// What a snapshot reads at its beginning.
+struct Head {
+    collections: Vec<Collection>,
+    newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
+    lsn: u64,
+    segments: Vec<u32>,
+    in_journal: usize,
+}
 
-async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError> {
+async fn read_head(
+    connection: &mut SqliteConnection,
+    journal: &Reading,
+) -> Result<Head, StoreError> {
     let mut collections = rows::collections(connection).await?;
     let mut newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>> = BTreeMap::new();
     let mut lsn = counter(connection, "lsn").await?;
-    for (entry, _) in journal::read(connection).await? {
+    let entries = journal.entries(connection).await?;
+    let in_journal = entries.len();
+    for (entry, _) in entries {
         lsn = lsn.max(entry.lsn);
         for (id, component, name) in &entry.collections {
             if collections.iter().all(|known| known.id.0 != *id) {
@@ -433,12 +469,13 @@ async fn read_head(connection: &mut SqliteConnection) -> Result<Head, StoreError
             newer.entry(collection).or_default().insert(id, found);
         }
     }
-    Ok((
+    Ok(Head {
         collections,
         newer,
         lsn,
-        row_ids::all_segments(connection).await?,
-    ))
+        segments: row_ids::all_segments(connection).await?,
+        in_journal,
+    })
 }
 
 /// Documents after a row id. The plus sign keeps SQLite from using the index, which would read pages in

@@ -11,10 +11,11 @@ use rialto_engine::store::{
 };
 use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 
-use crate::journal::{self, Entry};
+use crate::journal::{self, Entry, Files, Reading};
 use crate::memtable::Found;
+use crate::rows::unsigned;
 use crate::slices::counter;
-use crate::{Inner, SqliteStore, failed, load, ranges, row_ids, rows};
+use crate::{Inner, SqliteStore, failed, load, ranges, row_ids, rows, unreadable};
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
@@ -104,17 +105,15 @@ impl Store for SqliteStore {
         let audit = inner.audit_next.load(Ordering::Acquire);
         let publication = inner.publication_next.load(Ordering::Acquire);
         let entry = Entry::of(group, seq, (audit, publication))?;
-        let encoded = entry.encode()?;
-        let fence = inner.fence.load(Ordering::Acquire);
-        // A slice of a flush may have it, which lasts some milliseconds.
-        let mut writer = inner.writer.lock();
-        let append = journal::append(&mut writer, seq, encoded.bytes, fence);
-        inner.runtime.block_on(append)?;
+        let mut journal = inner.journal.lock();
+        let files = journal.as_mut().ok_or_else(row_ids::not_recovered)?;
+        let bytes = files.append(&entry)?;
+        drop(journal);
         let audit = audit + group.audit.len() as u64;
         inner.audit_next.store(audit, Ordering::Release);
         let publication = publication + group.publications.len() as u64;
         inner.publication_next.store(publication, Ordering::Release);
-        inner.memtable.push(Arc::new(entry), encoded.plain);
+        inner.memtable.push(Arc::new(entry), bytes);
         Ok(())
     }
 
@@ -215,7 +214,8 @@ impl Inner {
     /// Become the writer: fence off earlier ones, load the row ids and Bloom filters, and flush the journal, so
     /// that the tables have everything. A store that was not wholly copied is refused.
     pub(crate) fn take_over(&self) -> Result<(), StoreError> {
-        let (fence, loaded, flushing, flushed, entries) = {
+        let reading = Reading::begin(&self.folder).map_err(|e| unreadable("the journal", e))?;
+        let (fence, loaded, flushing, flushed, database, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 load::refuse_unfinished(&mut writer).await?;
@@ -225,15 +225,19 @@ impl Inner {
                 .fetch_one(&mut *writer)
                 .await
                 .map_err(failed)?;
+                // Whoever wrote before acknowledges nothing any more, so the files have all that was.
+                journal::fence_off(&self.folder, unsigned(fence)?)?;
                 Ok::<_, StoreError>((
                     fence,
                     row_ids::load(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
-                    journal::read(&mut writer).await?,
+                    journal::database(&mut writer).await?,
+                    reading.entries(&mut writer).await?,
                 ))
             })?
         };
+        drop(reading);
         let before = self.fence.swap(fence, Ordering::AcqRel);
         assert!(
             fence > before,
@@ -245,6 +249,8 @@ impl Inner {
         self.row_ids.begin(loaded);
         self.flush_all()?;
         // The tables have everything now.
+        let files = Files::begin(&self.folder, database, unsigned(fence)?, self.syncing)?;
+        *self.journal.lock() = Some(files);
         let (audit, publications) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {

@@ -169,8 +169,8 @@ fn tell_next(from: &Place, to: &Place, keep_source: bool) {
     }
     let before = match (from, to) {
         (Place::Folder(folder), Place::Database(url)) => format!(
-            "1. Move rialto.db, rialto.db-wal, rialto.db-shm and archives, as far as they are there, out of {} to a folder of \
-             mode 0700: a host on PostgreSQL refuses a folder that has a store.\n\
+            "1. Move rialto.db, rialto.db-wal, rialto.db-shm, journal and archives, as far as they are there, out of {} to a \
+             folder of mode 0700: a host on PostgreSQL refuses a folder that has a store.\n\
              2. Set `url = \"{url}\"` in [store] of rialto.toml, and take `archives` and `keep` out of it.",
             folder.display()
         ),

@@ -284,7 +284,7 @@ fn is_empty_but(folder: &Path, names: &[&str]) -> Result<bool, BackupError> {
 /// The last turn in a database, its journal included.
 async fn last_turn(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let flushed = counter(connection, "lsn").await?;
-    let entries = journal::read(connection).await?;
+    let entries = journal::in_table(connection).await?;
     Ok(entries
         .iter()
         .map(|(entry, _)| entry.lsn)

@@ -12,6 +12,7 @@ use super::{
     BackupError, DATABASE, Manifest, Step, archives, counter_if_there, hashed, io_of, is_empty_but,
     last_turn, manifest, runtime, sqlite_of, to_read,
 };
+use crate::journal::Reading;
 use crate::rows::{signed, unsigned};
 use crate::slices::counter;
 use crate::{SqliteStore, in_use, journal, snapshot, unreadable};
@@ -178,7 +179,7 @@ async fn mark(of: &Manifest, path: &Path) -> Result<(), BackupError> {
 /// The first unused id of the database.
 async fn next_number(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let flushed = counter(connection, "next_id").await?;
-    let entries = journal::read(connection).await?;
+    let entries = journal::in_table(connection).await?;
     let numbers = entries.iter().map(|(entry, _)| entry.next_id);
     Ok(numbers.fold(flushed, u64::max))
 }
@@ -188,7 +189,7 @@ async fn last_publication(connection: &mut SqliteConnection) -> Result<Option<u6
     let Some(flushed) = counter_if_there(connection, "publications").await? else {
         return Ok(None);
     };
-    let entries = journal::read(connection).await?;
+    let entries = journal::in_table(connection).await?;
     let numbers = entries.iter().map(|(entry, _)| {
         let publications = &entry.publications;
         publications.first + publications.bodies.len() as u64
@@ -213,6 +214,8 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be read.
     pub fn just_restored(&self) -> Result<Option<Origin>, StoreError> {
+        let journal = Reading::begin(&self.inner.folder);
+        let journal = journal.map_err(|error| unreadable("the journal", error))?;
         let mut writer = self.inner.writer.lock();
         self.inner.runtime.block_on(async {
             let lsn = counter_if_there(&mut writer, "restored_lsn").await?;
@@ -221,7 +224,9 @@ impl SqliteStore {
                 return Ok(None);
             };
             let lsn = unsigned(lsn)?;
-            if last_turn(&mut writer).await? > lsn {
+            let waiting = journal.entries(&mut writer).await?;
+            let waiting = waiting.last().map_or(0, |(entry, _)| entry.lsn);
+            if counter(&mut writer, "lsn").await?.max(waiting) > lsn {
                 return Ok(None);
             }
             let taken = jiff::Timestamp::from_millisecond(taken);

@@ -5,14 +5,18 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+use sqlx::sqlite::SqliteJournalMode;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, SqliteConnection};
 
 use super::{
     BackupError, BackupFile, DATABASE, FORMAT, MANIFEST, Manifest, Release, Step, archives,
     counter_if_there, hashed, io_of, is_empty_but, last_turn, runtime, sqlite_of, to_read,
 };
+use crate::failed;
+use crate::journal::{self, Reading};
 use crate::retention::Archive;
 use crate::rows::unsigned;
+use crate::slices::counter;
 
 /// The time between two reports of progress.
 const TOLD_EVERY: Duration = Duration::from_millis(250);
@@ -58,7 +62,12 @@ fn copied(
     let file = rialto_files::create(&copy)?;
     let runtime = runtime(&copy)?;
     let taken = jiff::Timestamp::now();
+    // Before the reading of the database begins, so that no group of it leaves the journal's files meanwhile.
+    let journal = Reading::begin(store).map_err(io_of(store))?;
+    let before = runtime.block_on(last_group(&journal, &from))?;
     runtime.block_on(copy_one_commit(&from, &copy, tell))?;
+    runtime.block_on(add_journal(&journal, before, &copy))?;
+    drop(journal);
     tell(Step::Checking);
     let head = runtime.block_on(checked(&copy))?;
     let whole = file.metadata().map_err(io_of(&copy))?.len();
@@ -118,6 +127,49 @@ async fn copy_one_commit(
             }
         }
     }
+    connection.close().await.map_err(sqlite)
+}
+
+/// The last group of a store.
+async fn last_group(journal: &Reading, from: &Path) -> Result<u64, BackupError> {
+    let sqlite = sqlite_of(from);
+    let mut connection = to_read(from).connect().await.map_err(&sqlite)?;
+    connection
+        .execute("BEGIN DEFERRED")
+        .await
+        .map_err(&sqlite)?;
+    let last = journal.last(&mut connection).await;
+    let last = last.map_err(|source| BackupError::Unreadable {
+        path: from.to_owned(),
+        source,
+    })?;
+    connection.close().await.map_err(sqlite)?;
+    Ok(last)
+}
+
+/// Write into a copy's own journal what its tables lack: the groups up to `before`, and those of a flush that had begun.
+async fn add_journal(journal: &Reading, before: u64, copy: &Path) -> Result<(), BackupError> {
+    let sqlite = sqlite_of(copy);
+    let unreadable = |source| BackupError::Unreadable {
+        path: copy.to_owned(),
+        source,
+    };
+    let options = to_read(copy).read_only(false);
+    let options = options.journal_mode(SqliteJournalMode::Delete);
+    let mut connection = options.connect().await.map_err(&sqlite)?;
+    let added = async {
+        let flushed = counter(&mut connection, "folded").await?;
+        let through = counter(&mut connection, "folding").await?.max(before);
+        let entries = journal.encoded(&mut connection, flushed, through).await?;
+        connection
+            .execute("BEGIN IMMEDIATE")
+            .await
+            .map_err(failed)?;
+        journal::put_in_table(&mut connection, &entries).await?;
+        connection.execute("COMMIT").await.map_err(failed)?;
+        Ok(())
+    };
+    added.await.map_err(unreadable)?;
     connection.close().await.map_err(sqlite)
 }
 

@@ -80,10 +80,8 @@ fn write(told: &str) -> ! {
 fn copied(folder: &Path) -> TempDir {
     let copy = rialto_files::temporary_folder().unwrap();
     // The power may have gone before the folder was there for good.
-    let names = std::fs::read_dir(folder).into_iter().flatten();
-    for name in names.map(|entry| entry.unwrap().file_name()) {
-        let bytes = std::fs::read(folder.join(&name)).unwrap();
-        rialto_files::write(&copy.path().join(&name), &[&bytes]).unwrap();
+    if folder.exists() {
+        written::copy(folder, copy.path());
     }
     copy
 }

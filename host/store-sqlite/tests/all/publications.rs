@@ -10,6 +10,8 @@ use rialto_store::PublicationSnapshot as _;
 use rialto_store_sqlite::{FlushPolicy, Snapshot, SqliteStore, backup};
 use rialto_store_suite::samples::group;
 
+use crate::written;
+
 fn event(lsn: u64, data: &str) -> Publication {
     Publication {
         event: "orders/order-taken".into(),
@@ -64,9 +66,7 @@ fn numbers_have_no_gap_across_starts() {
     assert_eq!(kept(&store, 1, 10), [], "they are in the journal alone");
     // A copy of the files as they are now is what a crash leaves.
     let copy = rialto_files::temporary_folder().unwrap();
-    for file in ["rialto.db", "rialto.db-wal"] {
-        std::fs::copy(folder.path().join(file), copy.path().join(file)).unwrap();
-    }
+    written::copy(folder.path(), copy.path());
     drop(store);
     for folder in [folder.path(), copy.path()] {
         let store = open(folder);

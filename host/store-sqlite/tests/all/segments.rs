@@ -226,7 +226,7 @@ fn a_store_without_segments_is_migrated_completely() {
             refused,
             SnapshotError::Older {
                 found: 3,
-                known: 17,
+                known: 18,
                 ..
             }
         ),

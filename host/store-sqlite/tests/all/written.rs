@@ -177,3 +177,17 @@ fn judge_opened(store: &SqliteStore, recovered: Recovered, model: &mut Model, ro
     assert!(store.history(&subject).unwrap().is_empty(), "{round}");
     assert!(store.receipts(&subject).unwrap().is_empty(), "{round}");
 }
+
+/// Copy the files of a store as they are now, which is what a crash leaves.
+pub fn copy(from: &Path, to: &Path) {
+    rialto_files::folder(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            rialto_files::write(&to, &[&std::fs::read(&path).unwrap()]).unwrap();
+        }
+    }
+}

@@ -59,6 +59,8 @@ fn whatever_the_umask_the_store_is_open_to_nobody_else() {
             "rialto.db",
             "rialto.db-wal",
             "rialto.db-shm",
+            "journal",
+            "journal/head",
             "lock",
             "addresses.json",
         ];
@@ -67,7 +69,7 @@ fn whatever_the_umask_the_store_is_open_to_nobody_else() {
             assert!(found.contains_key(*name), "{name} is not in {found:?}");
         }
         for (name, mode) in &found {
-            let folder = matches!(name.as_str(), "" | "operators" | "compiled");
+            let folder = matches!(name.as_str(), "" | "operators" | "compiled" | "journal");
             let wanted = if folder { 0o700 } else { 0o600 };
             assert_eq!(*mode, wanted, "`{name}` with umask {umask}: {mode:o}");
         }
@@ -96,6 +98,9 @@ fn files_open_to_others_are_refused_with_the_remedy() {
         ("rialto.db-wal", 0o640, "chmod 600"),
         ("rialto.db-shm", 0o604, "chmod 600"),
         ("lock", 0o644, "chmod 600"),
+        ("journal", 0o755, "chmod -R go="),
+        ("journal/head", 0o604, "chmod 600"),
+        ("journal/1-1.log", 0o644, "chmod 600"),
         ("operators", 0o750, "chmod -R go="),
         ("operators/anna.token", 0o660, "chmod 600"),
         ("compiled", 0o777, "chmod -R go="),

@@ -74,7 +74,7 @@ fn ledger_holds(world: &World) {
 /// Move the files of a store to another folder.
 fn move_store(from: &Path, to: &Path) {
     DirBuilder::new().mode(0o700).create(to).unwrap();
-    for name in ["rialto.db", "rialto.db-wal", "rialto.db-shm"] {
+    for name in ["rialto.db", "rialto.db-wal", "rialto.db-shm", "journal"] {
         if from.join(name).exists() {
             fs::rename(from.join(name), to.join(name)).unwrap();
         }

@@ -1,0 +1,216 @@
+//! Reads the journal: at a start, and in another process beside a host that writes.
+//!
+//! A reader takes the lock first, then begins its transaction, and reads the files last. So the files have all that the
+//! tables of its transaction lack, and none of it is overwritten meanwhile.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rialto_engine::store::StoreError;
+use sqlx::{Row as _, SqliteConnection};
+
+use super::files::existing;
+use super::{Entry, FOLDER, HEAD, record};
+use crate::rows::{signed, unsigned};
+use crate::slices::counter;
+use crate::{failed, unreadable};
+
+/// How often files are read that do not fit together, because the host has written between two reads.
+const TRIES: u32 = 20;
+
+/// Somebody who reads the journal of a store. While it lives, no file is used again.
+pub(crate) struct Reading {
+    folder: PathBuf,
+    /// It has the lock; none if the store has no files.
+    _head: Option<File>,
+}
+
+impl Reading {
+    /// Begin, before the transaction begins.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn begin(store: &Path) -> io::Result<Self> {
+        let folder = store.join(FOLDER);
+        let head = match File::open(folder.join(HEAD)) {
+            Ok(head) => {
+                head.lock_shared()?;
+                Some(head)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            folder,
+            _head: head,
+        })
+    }
+
+    /// All entries that are not in the tables of this connection's transaction, in order, each with its size in memory.
+    ///
+    /// # Errors
+    /// When one is missing or damaged.
+    pub async fn entries(
+        &self,
+        connection: &mut SqliteConnection,
+    ) -> Result<Vec<(Entry, usize)>, StoreError> {
+        let flushed = counter(connection, "folded").await?;
+        let all = self.encoded(connection, flushed, u64::MAX).await?;
+        all.iter()
+            .map(|(seq, bytes)| Entry::decode(*seq, bytes))
+            .collect()
+    }
+
+    /// The last number that is in the journal or the tables.
+    ///
+    /// # Errors
+    /// When an entry is missing or damaged.
+    pub async fn last(&self, connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+        let flushed = counter(connection, "folded").await?;
+        let all = self.encoded(connection, flushed, u64::MAX).await?;
+        Ok(all.keys().last().copied().unwrap_or(flushed))
+    }
+
+    /// The encoded entries with numbers above `flushed`, up to `through`.
+    ///
+    /// # Errors
+    /// When one is missing or damaged.
+    pub async fn encoded(
+        &self,
+        connection: &mut SqliteConnection,
+        flushed: u64,
+        through: u64,
+    ) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
+        let database = database(connection).await?;
+        let flushing = counter(connection, "folding").await?;
+        let table = rows(connection).await?;
+        let mut tries = 0;
+        loop {
+            let all = self.files(database, flushed, through).and_then(|files| {
+                let mut all = table.clone();
+                all.extend(files);
+                whole(&all, flushed, flushing.min(through)).map(|()| all)
+            });
+            tries += 1;
+            if all.is_ok() || tries == TRIES {
+                return all;
+            }
+        }
+    }
+
+    /// The entries of all files with numbers above `flushed`, up to `through`. Of two with one number, the newer writer's counts, and what an
+    /// earlier writer has written behind a later one's was never acknowledged.
+    fn files(
+        &self,
+        database: u64,
+        flushed: u64,
+        through: u64,
+    ) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
+        let unread = |error| unreadable("the journal", error);
+        let paths = match existing(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            found => found.map_err(unread)?,
+        };
+        let mut newest: BTreeMap<u64, (u64, Vec<u8>)> = BTreeMap::new();
+        for path in paths {
+            let bytes = std::fs::read(&path).map_err(unread)?;
+            for record in record::all(database, flushed, &bytes)? {
+                let is_newer = |known: &(u64, Vec<u8>)| known.0 < record.fence;
+                let is_wanted = record.seq > flushed && record.seq <= through;
+                if is_wanted && newest.get(&record.seq).is_none_or(is_newer) {
+                    newest.insert(record.seq, (record.fence, record.entry.to_vec()));
+                }
+            }
+        }
+        let mut all = BTreeMap::new();
+        let mut writer = 0;
+        for (seq, (fence, entry)) in newest {
+            if fence < writer {
+                break;
+            }
+            writer = fence;
+            all.insert(seq, entry);
+        }
+        Ok(all)
+    }
+}
+
+/// The key of a database, which no other one has; that of its Bloom filters.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) async fn database(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
+        .fetch_one(connection)
+        .await
+        .map_err(failed)?;
+    Ok(key.cast_unsigned())
+}
+
+/// Check that no entry is missing after the last one in the tables, and none of a flush that has begun.
+fn whole(all: &BTreeMap<u64, Vec<u8>>, flushed: u64, flushing: u64) -> Result<(), StoreError> {
+    let lacks = |from: u64, to: u64| {
+        let why = format!(
+            "groups {from} to {to} are missing: put back the folder `{FOLDER}` that belongs to the database"
+        );
+        Err(unreadable("the journal", why))
+    };
+    let mut last = flushed;
+    for seq in all.keys() {
+        if *seq != last + 1 {
+            return lacks(last + 1, seq - 1);
+        }
+        last = *seq;
+    }
+    if last < flushing {
+        return lacks(last + 1, flushing);
+    }
+    Ok(())
+}
+
+/// The entries of the table, in order, each with its size in memory: those of a backup or an older layout.
+///
+/// # Errors
+/// When one cannot be read.
+pub(crate) async fn in_table(
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(Entry, usize)>, StoreError> {
+    let all = rows(connection).await?;
+    all.iter()
+        .map(|(seq, bytes)| Entry::decode(*seq, bytes))
+        .collect()
+}
+
+async fn rows(connection: &mut SqliteConnection) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
+    let rows = sqlx::query("SELECT place, entry FROM journal ORDER BY place")
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.iter()
+        .map(|row| {
+            let seq = unsigned(row.try_get(0).map_err(failed)?)?;
+            Ok((seq, row.try_get(1).map_err(failed)?))
+        })
+        .collect()
+}
+
+/// Write encoded entries into the table of a copy, which has no files.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) async fn put_in_table(
+    connection: &mut SqliteConnection,
+    entries: &BTreeMap<u64, Vec<u8>>,
+) -> Result<(), StoreError> {
+    for (seq, entry) in entries {
+        sqlx::query("INSERT OR REPLACE INTO journal (place, entry) VALUES (?, ?)")
+            .bind(signed(*seq)?)
+            .bind(entry.as_slice())
+            .execute(&mut *connection)
+            .await
+            .map_err(failed)?;
+    }
+    Ok(())
+}
