@@ -31,8 +31,6 @@ use crate::peers::{Client, Peer, PeerAddress, Peers};
 const HEAD_BUFFERS: usize = 4;
 /// The smallest buffer for a head, in bytes. Hyper needs at least 8 KiB.
 const HEAD_BYTES_LEAST: usize = 16 << 10;
-/// The most headers of one request. Hyper refuses more with 431.
-const HEADERS_MAX: usize = 256;
 /// How long a TLS handshake may take.
 pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// How long a stopping listener waits for requests under way.
@@ -107,8 +105,8 @@ impl Listener {
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_timeout)
             .max_buf_size(head_bytes_max(self.limits.header_bytes_max))
-            .max_headers(HEADERS_MAX)
-            // No `pipeline_flush`: with it, the answer to a request whose body is not read to its end
+            // No `max_headers`: Hyper refuses more than 100 with 431, and another number takes 16 KiB from the heap for each
+            // request. No `pipeline_flush`: with it, the answer to a request whose body is not read to its end
             // is never written.
             .half_close(false);
         let mut accepting = self.accepting();

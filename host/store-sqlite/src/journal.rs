@@ -14,7 +14,7 @@ mod reading;
 mod record;
 
 pub(crate) use entry::{Document, Entry, Letter, Verdict};
-pub(crate) use files::{Files, Syncing, accept, fence_off};
+pub(crate) use files::{Files, NewFile, Syncing, accept, fence_off};
 pub(crate) use reading::{Reading, database, in_table, put_in_table};
 
 /// The folder of the files, beside the database.

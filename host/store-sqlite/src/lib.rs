@@ -54,7 +54,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
-use journal::{Files, Syncing};
+use journal::{Files, NewFile, Syncing};
 use memtable::Memtable;
 use row_ids::RowIds;
 use slices::Slices;
@@ -366,14 +366,33 @@ impl Inner {
                 let _nobody_looks = self.gate.write();
                 self.memtable.flushed(last.seq);
             }
-            if let Some(journal) = &mut *self.journal.lock() {
-                journal.flushed(last.seq)?;
-            }
+            self.free_journal(last.seq)?;
             self.keep_full_segments(&mut slices)?;
             if part.len() == entries.len() {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Inner {
+    /// Free the journal's files of groups up to this number, and have one ready for the next groups.
+    fn free_journal(&self, through: u64) -> Result<(), StoreError> {
+        let spare = match &mut *self.journal.lock() {
+            Some(files) => {
+                files.flushed(through)?;
+                files.spare()
+            }
+            None => None,
+        };
+        // Groups are committed while it is made.
+        let Some(made) = spare.map(NewFile::make).transpose()? else {
+            return Ok(());
+        };
+        if let Some(files) = &mut *self.journal.lock() {
+            files.take(made);
+        }
+        Ok(())
     }
 }
 

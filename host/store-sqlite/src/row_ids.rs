@@ -358,6 +358,9 @@ async fn find_all(
     let mut found = Vec::new();
     let mut rest = asked;
     for length in STATEMENT_ROWS {
+        if rest.len() < length {
+            continue;
+        }
         let values = vec!["(?,?,?,?)"; length].join(",");
         let text = format!(
             "SELECT w.column1, d.place

@@ -88,6 +88,9 @@ impl<'s> Slices<'s> {
         let mut rest = all;
         let mut changed = 0;
         for length in STATEMENT_ROWS {
+            if rest.len() < length {
+                continue;
+            }
             let values = vec![row; length].join(",");
             let text = format!("{head} {values}{tail}");
             while rest.len() >= length {

@@ -84,11 +84,21 @@ impl Metrics {
 /// # Errors
 /// When it still has something to do after two minutes.
 pub async fn idle(host: &RunningHost) -> Result<Metrics> {
+    idle_after(host).await.map(|(metrics, _)| metrics)
+}
+
+/// The same, with the number of looks that it took. Each look is a request that the host answers.
+///
+/// # Errors
+/// As for `idle`.
+pub async fn idle_after(host: &RunningHost) -> Result<(Metrics, u64)> {
+    let mut looks = 0;
     // Between one thing that ends and the next that it causes there may be a moment of nothing. So two looks
     // in a row must find nothing, and no turn between them.
     let mut executed_before = None;
     until("the host has nothing to do", IDLE_WITHIN, async || {
         let now = Metrics::of(host).await?;
+        looks += 1;
         let under_way = now.under_way()?;
         if !under_way.is_empty() {
             executed_before = None;
@@ -97,7 +107,7 @@ pub async fn idle(host: &RunningHost) -> Result<Metrics> {
         let executed = Some(now.get("rialto_turns_executed_total")?);
         let before = std::mem::replace(&mut executed_before, executed);
         Ok(if before == executed {
-            Ok(now)
+            Ok((now, looks))
         } else {
             Err("nothing, for the first time".to_owned())
         })

@@ -20,11 +20,11 @@ use super::{ENDING, FOLDER, HEAD};
 /// The length of the first file. Each later one is as long as all before it, up to [`LONGEST`].
 const SHORTEST: u64 = 1 << 20;
 /// The length of a file, unless one group takes more.
-const LONGEST: u64 = 8 << 20;
+const LONGEST: u64 = 4 << 20;
 /// Lengths are multiples of this.
 const PAGE: usize = 4 << 10;
 /// How many files wait for their next use. Others are removed.
-const FREE_MAX: usize = 8;
+const FREE_MAX: usize = 2;
 
 /// How the files are synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,15 @@ pub(crate) struct Files {
     ended: Option<StoreError>,
 }
 
+/// A file that is to be made.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    bytes: u64,
+    syncing: Syncing,
+}
+
 /// One file.
-struct OneFile {
+pub(crate) struct OneFile {
     file: File,
     path: PathBuf,
     bytes: u64,
@@ -157,9 +164,20 @@ impl Files {
             }
             Ok(())
         })?;
-        let first = files.made(SHORTEST)?;
-        files.free.push(first);
+        if let Some(spare) = files.spare() {
+            files.free.push(spare.make()?);
+        }
         Ok(files)
+    }
+
+    /// A file that should be made, so that a commit need not wait for it; none if one is free.
+    pub fn spare(&mut self) -> Option<NewFile> {
+        self.free.is_empty().then(|| self.next_file(0))
+    }
+
+    /// Take a file that was made.
+    pub fn take(&mut self, one: OneFile) {
+        self.free.push(one);
     }
 
     /// Append an entry durably. Returns its size in memory, roughly.
@@ -222,7 +240,7 @@ impl Files {
         let fits = self.free.iter().position(|one| one.bytes >= bytes);
         let one = match fits {
             Some(at) => self.free.swap_remove(at),
-            None => self.made(bytes)?,
+            None => self.next_file(bytes).make()?,
         };
         let open = Open {
             one,
@@ -238,28 +256,19 @@ impl Files {
         Ok(())
     }
 
-    /// Make a file with room for so many bytes.
-    fn made(&mut self, bytes: u64) -> Result<OneFile, StoreError> {
+    /// The next file, with room for so many bytes at least.
+    fn next_file(&mut self, bytes: u64) -> NewFile {
         let current = self.current.iter().map(|open| open.one.bytes);
         let full = self.full.iter().map(|full| full.one.bytes);
         let all: u64 = current.chain(full).sum();
         let bytes = all.clamp(SHORTEST, LONGEST).max(bytes);
-        let bytes = bytes.next_multiple_of(PAGE as u64);
         self.made += 1;
         let name = format!("{}-{}{ENDING}", self.writer.fence, self.made);
-        let path = self.folder.join(name);
-        let file = rialto_files::create(&path);
-        let file = file.map_err(|error| StoreError::Failed(error.to_string()))?;
-        let filled = fill(&file, bytes).and_then(|()| match self.syncing {
-            Syncing::Each => file.sync_all(),
-            Syncing::Never => Ok(()),
-        });
-        filled.map_err(failed(&path))?;
-        if self.syncing == Syncing::Each {
-            let synced = rialto_files::sync_folder(&self.folder);
-            synced.map_err(|error| StoreError::Failed(error.to_string()))?;
+        NewFile {
+            path: self.folder.join(name),
+            bytes: bytes.next_multiple_of(PAGE as u64),
+            syncing: self.syncing,
         }
-        Ok(OneFile { file, path, bytes })
     }
 
     /// Free the files of groups up to this number, which are in the tables for good. While somebody reads they stay; then
@@ -314,6 +323,29 @@ impl Files {
         let changed = change(self);
         self.head.unlock().map_err(failed(&path))?;
         changed
+    }
+}
+
+impl NewFile {
+    /// Make it.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn make(self) -> Result<OneFile, StoreError> {
+        let Self {
+            path,
+            bytes,
+            syncing,
+        } = self;
+        let refused = |error: FileError| StoreError::Failed(error.to_string());
+        let file = rialto_files::create(&path).map_err(refused)?;
+        fill(&file, bytes).map_err(failed(&path))?;
+        if syncing == Syncing::Each {
+            file.sync_all().map_err(failed(&path))?;
+            let folder = path.parent().unwrap_or(Path::new("."));
+            rialto_files::sync_folder(folder).map_err(refused)?;
+        }
+        Ok(OneFile { file, path, bytes })
     }
 }
 
