@@ -15,7 +15,7 @@ mod record;
 
 pub(crate) use entry::{Document, Entry, Letter, Verdict};
 pub(crate) use files::{Files, NewFile, Syncing, accept, fence_off};
-pub(crate) use reading::{Reading, database, in_table, put_in_table};
+pub(crate) use reading::{Purpose, Reading, database, in_table, put_in_table};
 
 /// The folder of the files, beside the database.
 pub(crate) const FOLDER: &str = "journal";

@@ -123,6 +123,8 @@ pub enum Risk {
     SyncsLater,
     /// It never syncs (`synchronous = OFF`).
     NeverSyncs,
+    /// It syncs all but the journal, as one that ends before its sync does.
+    NoJournalSync,
 }
 
 /// Why a store could not be opened.
@@ -189,6 +191,7 @@ impl SqliteStore {
         let synchronous = match risk {
             Risk::SyncsLater => SqliteSynchronous::Normal,
             Risk::NeverSyncs => SqliteSynchronous::Off,
+            Risk::NoJournalSync => SqliteSynchronous::Full,
         };
         Self::open_synced(folder, when, (synchronous, Syncing::Never))
     }
@@ -386,11 +389,16 @@ impl Inner {
             None => None,
         };
         // Groups are committed while it is made.
-        let Some(made) = spare.map(NewFile::make).transpose()? else {
-            return Ok(());
-        };
-        if let Some(files) = &mut *self.journal.lock() {
-            files.take(made);
+        match spare.map(NewFile::make) {
+            Some(Ok(made)) => {
+                if let Some(files) = &mut *self.journal.lock() {
+                    files.take(made);
+                }
+            }
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the next file of the store's journal could not be made; the group that needs it tries again");
+            }
+            None => {}
         }
         Ok(())
     }

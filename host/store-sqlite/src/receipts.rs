@@ -15,7 +15,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
-use crate::journal::{Reading, Verdict};
+use crate::journal::{Purpose, Reading, Verdict};
 use crate::retention::{self, Archive, Class, RetentionError, archived_receipt};
 use crate::rows::{signed, unsigned};
 use crate::snapshot::{Opened, SnapshotError, open};
@@ -212,7 +212,8 @@ impl ReceiptReader {
     /// A page behind an id, and the archives of that moment. When the tables end, the journal's receipts follow.
     fn read(&mut self, after: i64, recent: &BTreeSet<i64>) -> Result<Read, StoreError> {
         let connection = &mut self.connection;
-        let journal = Reading::begin(&self.store).map_err(|e| unreadable("the journal", e))?;
+        let journal =
+            Reading::begin(&self.store, Purpose::Look).map_err(|e| unreadable("the journal", e))?;
         self.runtime.block_on(async {
             connection.execute("BEGIN DEFERRED").await.map_err(failed)?;
             let read = page(connection, &journal, after, recent).await;

@@ -15,7 +15,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
-use crate::journal::Reading;
+use crate::journal::{Purpose, Reading};
 use crate::retention::{self, Archive};
 use crate::slices::counter;
 use crate::{failed, ranges, row_ids, rows};
@@ -393,7 +393,7 @@ pub(crate) fn open(folder: &Path) -> Result<Opened, SnapshotError> {
         path: path.clone(),
         source,
     };
-    let journal = Reading::begin(folder).map_err(|source| SnapshotError::Io {
+    let journal = Reading::begin(folder, Purpose::Look).map_err(|source| SnapshotError::Io {
         path: path.clone(),
         source,
     })?;

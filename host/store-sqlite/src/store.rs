@@ -10,8 +10,9 @@ use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
 use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
+use sqlx::Connection as _;
 
-use crate::journal::{self, Entry, Files, Reading};
+use crate::journal::{self, Entry, Files, Purpose, Reading};
 use crate::memtable::Found;
 use crate::rows::unsigned;
 use crate::slices::counter;
@@ -214,19 +215,23 @@ impl Inner {
     /// Become the writer: fence off earlier ones, load the row ids and Bloom filters, and flush the journal, so
     /// that the tables have everything. A store that was not wholly copied is refused.
     pub(crate) fn take_over(&self) -> Result<(), StoreError> {
-        let reading = Reading::begin(&self.folder).map_err(|e| unreadable("the journal", e))?;
+        let reading = Reading::begin(&self.folder, Purpose::TakeOver);
+        let reading = reading.map_err(|e| unreadable("the journal", e))?;
         let (fence, loaded, flushing, flushed, database, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 load::refuse_unfinished(&mut writer).await?;
+                // In one transaction, so that the file has the newest token whoever takes over meanwhile.
+                let mut raising = writer.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
                 let fence: i64 = sqlx::query_scalar(
                     "UPDATE meta SET value = value + 1 WHERE key = 'fence' RETURNING value",
                 )
-                .fetch_one(&mut *writer)
+                .fetch_one(&mut *raising)
                 .await
                 .map_err(failed)?;
                 // Whoever wrote before acknowledges nothing any more, so the files have all that was.
                 journal::fence_off(&self.folder, unsigned(fence)?)?;
+                raising.commit().await.map_err(failed)?;
                 Ok::<_, StoreError>((
                     fence,
                     row_ids::load(&mut writer).await?,

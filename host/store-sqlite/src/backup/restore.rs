@@ -12,7 +12,7 @@ use super::{
     BackupError, DATABASE, Manifest, Step, archives, counter_if_there, hashed, io_of, is_empty_but,
     last_turn, manifest, runtime, sqlite_of, to_read,
 };
-use crate::journal::Reading;
+use crate::journal::{Purpose, Reading};
 use crate::rows::{signed, unsigned};
 use crate::slices::counter;
 use crate::{SqliteStore, in_use, journal, snapshot, unreadable};
@@ -214,7 +214,7 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be read.
     pub fn just_restored(&self) -> Result<Option<Origin>, StoreError> {
-        let journal = Reading::begin(&self.inner.folder);
+        let journal = Reading::begin(&self.inner.folder, Purpose::Look);
         let journal = journal.map_err(|error| unreadable("the journal", error))?;
         let mut writer = self.inner.writer.lock();
         self.inner.runtime.block_on(async {

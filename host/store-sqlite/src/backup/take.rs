@@ -13,7 +13,7 @@ use super::{
     counter_if_there, hashed, io_of, is_empty_but, last_turn, runtime, sqlite_of, to_read,
 };
 use crate::failed;
-use crate::journal::{self, Reading};
+use crate::journal::{self, Purpose, Reading};
 use crate::retention::Archive;
 use crate::rows::unsigned;
 use crate::slices::counter;
@@ -63,7 +63,7 @@ fn copied(
     let runtime = runtime(&copy)?;
     let taken = jiff::Timestamp::now();
     // Before the reading of the database begins, so that no group of it leaves the journal's files meanwhile.
-    let journal = Reading::begin(store).map_err(io_of(store))?;
+    let journal = Reading::begin(store, Purpose::Look).map_err(io_of(store))?;
     let before = runtime.block_on(last_group(&journal, &from))?;
     runtime.block_on(copy_one_commit(&from, &copy, tell))?;
     runtime.block_on(add_journal(&journal, before, &copy))?;

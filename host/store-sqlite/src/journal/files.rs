@@ -26,7 +26,7 @@ const PAGE: usize = 4 << 10;
 /// How many files wait for their next use. Others are removed.
 const FREE_MAX: usize = 2;
 
-/// How the files are synced.
+/// How groups are synced. A new file always is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Syncing {
     /// After each group.
@@ -44,6 +44,8 @@ pub(crate) struct Files {
     current: Option<Open>,
     full: VecDeque<Full>,
     free: Vec<OneFile>,
+    /// Those of earlier writers, whose groups are all in the tables.
+    earlier: Vec<PathBuf>,
     /// How many have been made.
     made: u64,
     encoder: Encoder,
@@ -58,7 +60,6 @@ pub(crate) struct Files {
 pub(crate) struct NewFile {
     path: PathBuf,
     bytes: u64,
-    syncing: Syncing,
 }
 
 /// One file.
@@ -152,22 +153,30 @@ impl Files {
             current: None,
             full: VecDeque::new(),
             free: Vec::new(),
+            earlier,
             made: 0,
             encoder: Encoder::default(),
             record: Vec::new(),
             ended: None,
         };
-        files.alone(|_| {
-            // A reader that comes later finds all in the tables. One that has the lock keeps them until the next start.
-            for path in earlier {
-                std::fs::remove_file(&path).map_err(failed(&path))?;
-            }
-            Ok(())
-        })?;
+        files.remove_earlier()?;
         if let Some(spare) = files.spare() {
             files.free.push(spare.make()?);
         }
         Ok(files)
+    }
+
+    /// Remove the files of earlier writers. While somebody reads they stay; then the next flush removes them.
+    fn remove_earlier(&mut self) -> Result<(), StoreError> {
+        if self.earlier.is_empty() {
+            return Ok(());
+        }
+        self.alone(|files| {
+            for path in files.earlier.drain(..) {
+                std::fs::remove_file(&path).map_err(failed(&path))?;
+            }
+            Ok(())
+        })
     }
 
     /// A file that should be made, so that a commit need not wait for it; none if one is free.
@@ -202,6 +211,10 @@ impl Files {
 
     /// Write a record into the current file, which has room.
     fn write(&mut self, seq: u64, record: &[u8]) -> Result<(), StoreError> {
+        if let Err(error) = self.still_writes() {
+            self.ended = Some(error.clone());
+            return Err(error);
+        }
         let Some(open) = &mut self.current else {
             return Err(StoreError::Failed("the journal has no file".into()));
         };
@@ -267,7 +280,6 @@ impl Files {
         NewFile {
             path: self.folder.join(name),
             bytes: bytes.next_multiple_of(PAGE as u64),
-            syncing: self.syncing,
         }
     }
 
@@ -277,12 +289,13 @@ impl Files {
     /// # Errors
     /// When the system refuses.
     pub fn flushed(&mut self, through: u64) -> Result<(), StoreError> {
+        self.remove_earlier()?;
         if self.full.front().is_none_or(|full| full.last > through) {
             return Ok(());
         }
         self.alone(|files| {
             while let Some(full) = files.full.pop_front_if(|full| full.last <= through) {
-                if files.free.len() < FREE_MAX {
+                if files.free.len() < FREE_MAX && full.one.bytes <= LONGEST {
                     files.free.push(full.one);
                     continue;
                 }
@@ -309,7 +322,8 @@ impl Files {
         })
     }
 
-    /// Change files while nobody reads; do nothing if somebody does.
+    /// Remove files, or use them again, while nobody reads; do nothing if somebody does. Whoever takes over has the lock of
+    /// readers meanwhile, so a writer that was replaced changes nothing.
     fn alone(
         &mut self,
         change: impl FnOnce(&mut Self) -> Result<(), StoreError>,
@@ -320,7 +334,7 @@ impl Files {
             Err(std::fs::TryLockError::WouldBlock) => return Ok(()),
             Err(std::fs::TryLockError::Error(error)) => return Err(failed(&path)(error)),
         }
-        let changed = change(self);
+        let changed = self.still_writes().and_then(|()| change(self));
         self.head.unlock().map_err(failed(&path))?;
         changed
     }
@@ -332,19 +346,17 @@ impl NewFile {
     /// # Errors
     /// When the system refuses.
     pub fn make(self) -> Result<OneFile, StoreError> {
-        let Self {
-            path,
-            bytes,
-            syncing,
-        } = self;
+        let Self { path, bytes } = self;
         let refused = |error: FileError| StoreError::Failed(error.to_string());
         let file = rialto_files::create(&path).map_err(refused)?;
-        fill(&file, bytes).map_err(failed(&path))?;
-        if syncing == Syncing::Each {
-            file.sync_all().map_err(failed(&path))?;
-            let folder = path.parent().unwrap_or(Path::new("."));
-            rialto_files::sync_folder(folder).map_err(refused)?;
+        let filled = fill(&file, bytes).and_then(|()| file.sync_all());
+        if let Err(error) = filled {
+            // Its name is never used again, and its room may be what is missing.
+            let _ = std::fs::remove_file(&path);
+            return Err(failed(&path)(error));
         }
+        let folder = path.parent().unwrap_or(Path::new("."));
+        rialto_files::sync_folder(folder).map_err(refused)?;
         Ok(OneFile { file, path, bytes })
     }
 }

@@ -1,11 +1,13 @@
 //! Reads the journal: at a start, and in another process beside a host that writes.
 //!
 //! A reader takes the lock first, then begins its transaction, and reads the files last. So the files have all that the
-//! tables of its transaction lack, and none of it is overwritten meanwhile.
+//! tables of its transaction lack, and none of it is overwritten meanwhile. What was read is on the disk before anybody
+//! learns of it: its writer may have ended before its sync.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use rialto_engine::store::StoreError;
@@ -20,8 +22,18 @@ use crate::{failed, unreadable};
 /// How often files are read that do not fit together, because the host has written between two reads.
 const TRIES: u32 = 20;
 
+/// Why the journal is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To look, beside whoever writes.
+    Look,
+    /// To go on where another writer has ended.
+    TakeOver,
+}
+
 /// Somebody who reads the journal of a store. While it lives, no file is used again.
 pub(crate) struct Reading {
+    purpose: Purpose,
     folder: PathBuf,
     /// It has the lock; none if the store has no files.
     _head: Option<File>,
@@ -32,7 +44,7 @@ impl Reading {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn begin(store: &Path) -> io::Result<Self> {
+    pub fn begin(store: &Path, purpose: Purpose) -> io::Result<Self> {
         let folder = store.join(FOLDER);
         let head = match File::open(folder.join(HEAD)) {
             Ok(head) => {
@@ -43,6 +55,7 @@ impl Reading {
             Err(error) => return Err(error),
         };
         Ok(Self {
+            purpose,
             folder,
             _head: head,
         })
@@ -86,27 +99,45 @@ impl Reading {
         let database = database(connection).await?;
         let flushing = counter(connection, "folding").await?;
         let table = rows(connection).await?;
-        let mut tries = 0;
+        let (mut through, mut tries) = (through, 0);
         loop {
-            let all = self.files(database, flushed, through).and_then(|files| {
+            let mut highest = None;
+            let files = self.files(database, (flushed, through));
+            let all = files.and_then(|files| {
                 let mut all = table.clone();
                 all.extend(files);
+                highest = all.keys().last().copied();
                 whole(&all, flushed, flushing.min(through)).map(|()| all)
             });
             tries += 1;
             if all.is_ok() || tries == TRIES {
                 return all;
             }
+            // What the host has written since need not be read. All before is there by now.
+            through = through.min(highest.unwrap_or(through)).max(flushing);
         }
     }
 
-    /// The entries of all files with numbers above `flushed`, up to `through`. Of two with one number, the newer writer's counts, and what an
-    /// earlier writer has written behind a later one's was never acknowledged.
+    /// The bytes of a file, which are on the disk then. Whoever takes over writes them again: after a sync that has failed,
+    /// the system may take them for written.
+    fn on_disk(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let is_ours = self.purpose == Purpose::TakeOver;
+        let mut file = File::options().read(true).write(is_ours).open(path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        if is_ours {
+            file.write_all_at(&bytes, 0)?;
+        }
+        file.sync_data()?;
+        Ok(bytes)
+    }
+
+    /// The entries of all files with numbers above `flushed`, up to `through`. Of two with one number, the newer writer's
+    /// counts, and what an earlier writer has written behind a later one's was never acknowledged.
     fn files(
         &self,
         database: u64,
-        flushed: u64,
-        through: u64,
+        (flushed, through): (u64, u64),
     ) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
         let unread = |error| unreadable("the journal", error);
         let paths = match existing(&self.folder) {
@@ -115,8 +146,8 @@ impl Reading {
         };
         let mut newest: BTreeMap<u64, (u64, Vec<u8>)> = BTreeMap::new();
         for path in paths {
-            let bytes = std::fs::read(&path).map_err(unread)?;
-            for record in record::all(database, flushed, &bytes)? {
+            let bytes = self.on_disk(&path).map_err(unread)?;
+            for record in record::all(database, (flushed, through), &bytes)? {
                 let is_newer = |known: &(u64, Vec<u8>)| known.0 < record.fence;
                 let is_wanted = record.seq > flushed && record.seq <= through;
                 if is_wanted && newest.get(&record.seq).is_none_or(is_newer) {
@@ -137,7 +168,7 @@ impl Reading {
     }
 }
 
-/// The key of a database, which no other one has; that of its Bloom filters.
+/// The key of a database, which only copies of it have too; that of its Bloom filters.
 ///
 /// # Errors
 /// When it cannot be read.

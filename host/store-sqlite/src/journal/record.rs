@@ -52,11 +52,15 @@ pub(super) fn end(writer: Writer, seq: u64, record: &mut [u8]) -> Result<(), Sto
 }
 
 /// The records of a file of this database, from its beginning to the last one that follows. The tables have all groups up to
-/// `flushed`.
+/// `flushed`, and records behind `through` are not wanted.
 ///
 /// # Errors
 /// When there is a later record behind the last one, so that one between them is damaged.
-pub(super) fn all(database: u64, flushed: u64, file: &[u8]) -> Result<Vec<Record<'_>>, StoreError> {
+pub(super) fn all(
+    database: u64,
+    (flushed, through): (u64, u64),
+    file: &[u8],
+) -> Result<Vec<Record<'_>>, StoreError> {
     let mut records: Vec<Record<'_>> = Vec::new();
     let mut at = 0;
     while let Some(record) = one(database, file, at) {
@@ -68,6 +72,9 @@ pub(super) fn all(database: u64, flushed: u64, file: &[u8]) -> Result<Vec<Record
         records.push(record);
     }
     let last = records.last().map_or(0, |last| last.seq).max(flushed);
+    if last >= through {
+        return Ok(records);
+    }
     match later(database, file, at) {
         Some(seq) if seq > last => {
             let why = format!("a group between {last} and {} is damaged", seq + 1);
@@ -138,7 +145,7 @@ mod tests {
     }
 
     fn numbers(file: &[u8]) -> Vec<u64> {
-        let records = all(WRITER.database, 4, file).unwrap();
+        let records = all(WRITER.database, (4, u64::MAX), file).unwrap();
         records.iter().map(|record| record.seq).collect()
     }
 
@@ -175,13 +182,16 @@ mod tests {
         let mut damaged = file(WRITER, &[5, 6, 7]);
         let middle = (damaged.len() - 100) / 2;
         damaged[middle] ^= 1;
-        let said = |flushed| all(WRITER.database, flushed, &damaged).map(|records| records.len());
+        let said = |flushed| {
+            all(WRITER.database, (flushed, u64::MAX), &damaged).map(|records| records.len())
+        };
         let refused = said(4).unwrap_err().to_string();
         assert!(refused.contains("between 5 and 8 is damaged"), "{refused}");
         assert_eq!(said(7), Ok(1), "the tables have it");
         let mut damaged = file(WRITER, &[5, 6, 7]);
         damaged[35] ^= 1;
-        let refused = all(WRITER.database, 4, &damaged).unwrap_err().to_string();
+        let refused = all(WRITER.database, (4, u64::MAX), &damaged);
+        let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("between 4 and 8 is damaged"), "{refused}");
     }
 }

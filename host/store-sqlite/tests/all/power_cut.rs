@@ -27,6 +27,10 @@ const LIFE: std::ops::Range<u64> = 1..3_000;
 const FRESH_LIFE: std::ops::Range<u64> = 1..800;
 /// Cuts of a store that does not sync as it should.
 const CUTS_AT_RISK: usize = 5;
+/// Cuts while a start goes on where a killed writer has ended.
+const CUTS_AFTER_KILLS: usize = 20;
+/// Changes and syncs of the disk until such a cut.
+const LIFE_AFTER_KILL: std::ops::Range<u64> = 1..120;
 /// Another seed than a random one: to repeat a failure's draws.
 const SEED_VARIABLE: &str = "RIALTO_TEST_SEED";
 
@@ -61,6 +65,22 @@ fn write(told: &str) -> ! {
         "make" => {
             SqliteStore::open(folder).unwrap().recover().unwrap();
             std::process::exit(0);
+        }
+        "nine" => {
+            let store = SqliteStore::open(folder).unwrap();
+            store.recover().unwrap();
+            (1..10).for_each(|lsn| written::write_one(&store, lsn).unwrap());
+            drop(store);
+            std::process::exit(0);
+        }
+        "unsynced" => {
+            let risk = Risk::NoJournalSync;
+            let store = SqliteStore::open_at_risk(folder, written::never(), risk).unwrap();
+            let last = store.recover().unwrap().lsn.0;
+            written::write_one(&store, last + 1).unwrap();
+            loop {
+                std::thread::park();
+            }
         }
         "full" => SqliteStore::open_with(folder, written::flushing()),
         "normal" => SqliteStore::open_at_risk(folder, written::flushing(), Risk::SyncsLater),
@@ -131,6 +151,47 @@ fn a_power_cut_loses_nothing_acknowledged() {
         "{told}"
     );
     println!("{told}");
+}
+
+/// Write a group, and be killed before it is synced.
+fn written_unsynced(test: &str, disk: &PowerCut, folder: &Path) {
+    disk.die_after(u64::MAX);
+    let told = format!("unsynced {}", folder.display());
+    let mut writer = written::start(&format!("power_cut::{test}"), WRITER, told);
+    let said = written::said(writer.stdout.take().unwrap()).next();
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    assert!(said.is_some() && !disk.is_dead(), "it wrote {said:?}");
+}
+
+#[test]
+fn a_group_of_a_killed_writer_is_durable_once_it_is_seen() {
+    if let Ok(told) = std::env::var(WRITER) {
+        write(&told);
+    }
+    let name = "a_group_of_a_killed_writer_is_durable_once_it_is_seen";
+    let mut random = StdRng::seed_from_u64(seed());
+    let mut said_after = 0;
+    for cut in 0..CUTS_AFTER_KILLS {
+        let mut disk = PowerCut::mount().unwrap();
+        let folder = disk.path().join("state");
+        // The tenth group takes several slices of a flush.
+        let told = format!("nine {}", folder.display());
+        let made = written::start(&format!("power_cut::{name}"), WRITER, told).wait();
+        assert!(made.unwrap().success());
+        disk.cut(Survives::Everything, 0).unwrap();
+        written_unsynced(name, &disk, &folder);
+        // The next one reads it from the system's memory, and brings it into the tables.
+        let life = random.random_range(LIFE_AFTER_KILL);
+        let said = last_said(name, &disk, &folder, "full", life);
+        let (survives, seed) = (survives(&mut random), random.random());
+        disk.cut(survives, seed).unwrap();
+        said_after += usize::from(said.is_some());
+        let round = format!("cut {cut} after {life} operations, {survives:?} with {seed}");
+        let least = said.unwrap_or(9);
+        written::judge_from(copied(&folder).path(), &mut Model::default(), least, &round);
+    }
+    assert!(said_after < CUTS_AFTER_KILLS, "no cut was within a start");
 }
 
 /// Of how many cuts it is seen that they lost what was acknowledged, or damaged the store, when the store

@@ -87,21 +87,35 @@ pub fn flushing() -> FlushPolicy {
     }
 }
 
+/// A policy by which nothing is flushed.
+pub fn never() -> FlushPolicy {
+    FlushPolicy {
+        after: Duration::from_hours(1),
+        ..flushing()
+    }
+}
+
 /// Write groups and say the position of each when it is written, until it fails or the process ends.
 pub fn write(store: &SqliteStore) -> StoreError {
     let last = match store.recover() {
         Ok(recovered) => recovered.lsn.0,
         Err(error) => return error,
     };
-    let mut out = std::io::stdout();
     for lsn in last + 1.. {
-        if let Err(error) = store.write(&at(lsn)) {
+        if let Err(error) = write_one(store, lsn) {
             return error;
         }
-        writeln!(out, "\nwritten {lsn}").unwrap();
-        out.flush().unwrap();
     }
     unreachable!("there are more numbers than groups")
+}
+
+/// Write the group of a position, and say it when it is written.
+pub fn write_one(store: &SqliteStore, lsn: u64) -> Result<(), StoreError> {
+    store.write(&at(lsn))?;
+    let mut out = std::io::stdout();
+    writeln!(out, "\nwritten {lsn}").unwrap();
+    out.flush().unwrap();
+    Ok(())
 }
 
 /// Start the test of this name once more, as a writer.
@@ -142,6 +156,19 @@ pub fn judge(folder: &Path, model: &mut Model, said: u64, round: &str) {
         "{round}, but {last} is on disk"
     );
     judge_opened(&store, recovered, model, &round);
+}
+
+/// Judge a store whose last position is this one at least.
+pub fn judge_from(folder: &Path, model: &mut Model, least: u64, round: &str) {
+    let store = SqliteStore::open(folder).unwrap_or_else(|e| panic!("{round}: {e:?}"));
+    let recovered = store.recover();
+    let recovered = recovered.unwrap_or_else(|e| panic!("{round}: {e:?}"));
+    let last = recovered.lsn.0;
+    assert!(
+        last >= least,
+        "{round}: {least} was said, {last} is on disk"
+    );
+    judge_opened(&store, recovered, model, round);
 }
 
 fn judge_opened(store: &SqliteStore, recovered: Recovered, model: &mut Model, round: &str) {
