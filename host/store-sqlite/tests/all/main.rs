@@ -7,6 +7,7 @@ mod audit;
 mod audit_archives;
 mod backup;
 mod documents;
+mod journal;
 mod killed_archiver;
 mod killed_writer;
 mod power_cut;
