@@ -369,38 +369,34 @@ impl Inner {
                 let _nobody_looks = self.gate.write();
                 self.memtable.flushed(last.seq);
             }
-            self.free_journal(last.seq)?;
+            self.free_journal(last.seq);
             self.keep_full_segments(&mut slices)?;
             if part.len() == entries.len() {
                 return Ok(());
             }
         }
     }
-}
 
-impl Inner {
-    /// Free the journal's files of groups up to this number, and have one ready for the next groups.
-    fn free_journal(&self, through: u64) -> Result<(), StoreError> {
+    /// Free the journal's files of groups up to this number, and have one ready for the next groups. What fails here takes
+    /// room, and no group: the next flush tries again.
+    fn free_journal(&self, through: u64) {
         let spare = match &mut *self.journal.lock() {
-            Some(files) => {
-                files.flushed(through)?;
-                files.spare()
-            }
-            None => None,
+            Some(files) => files.flushed(through).map(|()| files.spare()),
+            None => Ok(None),
         };
         // Groups are committed while it is made.
-        match spare.map(NewFile::make) {
-            Some(Ok(made)) => {
+        let made = spare.and_then(|spare| spare.map(NewFile::make).transpose());
+        match made {
+            Ok(Some(made)) => {
                 if let Some(files) = &mut *self.journal.lock() {
                     files.take(made);
                 }
             }
-            Some(Err(error)) => {
-                tracing::warn!(%error, "the next file of the store's journal could not be made; the group that needs it tries again");
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "files of the store's journal could not be freed or made; the next flush tries again");
             }
-            None => {}
         }
-        Ok(())
     }
 }
 

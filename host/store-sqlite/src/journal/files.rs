@@ -218,6 +218,11 @@ impl Files {
         let Some(open) = &mut self.current else {
             return Err(StoreError::Failed("the journal has no file".into()));
         };
+        assert!(
+            open.last.is_none_or(|last| seq == last + 1),
+            "number {seq} of the journal comes after number {:?}",
+            open.last
+        );
         let written = open.one.file.write_all_at(record, open.at);
         let written = written.and_then(|()| match self.syncing {
             Syncing::Each => open.one.file.sync_data(),
@@ -315,8 +320,8 @@ impl Files {
             let current = files.current.take().map(|open| open.one);
             let full = files.full.drain(..).map(|full| full.one);
             let all = current.into_iter().chain(full).chain(files.free.drain(..));
-            for one in all {
-                std::fs::remove_file(&one.path).map_err(failed(&one.path))?;
+            for path in all.map(|one| one.path).chain(files.earlier.drain(..)) {
+                std::fs::remove_file(&path).map_err(failed(&path))?;
             }
             Ok(())
         })
