@@ -8,11 +8,11 @@
 //!   newest and no other turn has the lock. The log checks this in the same step in which it gives the turn
 //!   its position ([`Log::append_if`](crate::commit)). So each turn has seen exactly what the turns before
 //!   it in the log have left.
-//! - **Conflict**: a turn that needs a locked document looks again for some microseconds. Then it ends
-//!   without effect. Its job queues for its lock set (all documents that it is known to need), in key order,
-//!   and runs again when it has all locks.
-//! - **No deadlock**: a running turn never waits for a lock, and jobs queue in one global order. The lock
-//!   set only grows, so every turn is executed in the end.
+//! - **Conflict**: a turn that needs a locked document waits for a moment, because most locks are released soon and
+//!   its work so far would be lost. Then it ends without effect. Its job queues for its lock set (all documents that
+//!   it is known to need), in key order, and runs again when it has all locks.
+//! - **No deadlock**: turns that hold what each other needs stop waiting and end, and jobs queue in one global order.
+//!   The lock set only grows, so every turn is executed in the end.
 //!
 //! Cells are a cache: a cell that is not in use and whose last write is on disk may be dropped.
 
@@ -20,15 +20,18 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hashbrown::HashTable;
 
 use crate::ids::{DocumentKey, Lsn, Name, TurnId};
 use crate::queue::Job;
 use crate::store::{Store, StoreError};
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex};
 
 const SHARDS: usize = 64;
+/// How often a turn sleeps until a document is released that another turn has locked.
+const WAITS_MAX: u32 = 4;
 
 /// The state of a document.
 struct CellState {
@@ -60,6 +63,8 @@ pub(crate) struct DocumentView {
 pub(crate) struct Cell {
     pub key: DocumentKey,
     state: Mutex<CellState>,
+    /// Signalled when nobody holds the lock any more.
+    released: Condvar,
     /// The version, shifted left by one; the lowest bit says whether the document is locked. It changes only
     /// under the lock of `state` and is read without it.
     stamp: AtomicU64,
@@ -79,6 +84,7 @@ impl Cell {
                 waiters: VecDeque::new(),
                 lsn: Lsn(0),
             }),
+            released: Condvar::default(),
             stamp: AtomicU64::new(0),
             used: AtomicBool::new(true),
         }
@@ -105,12 +111,24 @@ impl Cell {
 
     /// The document, unless another turn has locked it. With `hold`, this turn locks it.
     pub fn look(&self, turn: TurnId, hold: bool) -> Option<DocumentView> {
+        self.look_within(turn, hold, Duration::ZERO)
+    }
+
+    /// The same, but while another turn has locked it, this thread sleeps until it is released, at most for `wait`. Another
+    /// turn may be quicker then, so it may sleep a few times.
+    pub fn look_within(&self, turn: TurnId, hold: bool, wait: Duration) -> Option<DocumentView> {
         let mut state = self.state.lock();
         assert!(
             state.loaded,
             "turn {turn} looks at document {:?}, which is not loaded",
             self.key
         );
+        for _ in 0..WAITS_MAX {
+            let is_free = state.owner.is_none_or(|owner| owner == turn);
+            if is_free || wait.is_zero() || self.released.wait_for(&mut state, wait).timed_out() {
+                break;
+            }
+        }
         match state.owner {
             None if hold => {
                 state.owner = Some(turn);
@@ -168,6 +186,10 @@ impl Cell {
         }
         state.owner = next.as_ref().map(|job| job.turn);
         self.stamp(&state);
+        if next.is_none() {
+            drop(state);
+            self.released.notify_all();
+        }
         next
     }
 

@@ -312,9 +312,9 @@ impl Replayed {
     }
 }
 
-/// Run the first programs one after the other, then the others at once on this many workers. Compare the
-/// results with the replay.
-fn tried(first: &[Program], at_once: &[Program], workers: usize) {
+/// Run the first programs one after the other, then the others at once on this many workers, which wait so long for a
+/// document of another turn. Compare the results with the replay.
+fn tried(first: &[Program], at_once: &[Program], workers: usize, lock_wait_us: u64) {
     let store = Arc::new(Disk::default());
     let handler = Arc::new(Programs::default());
     let nothing = Arc::new(Nothing);
@@ -329,7 +329,7 @@ fn tried(first: &[Program], at_once: &[Program], workers: usize) {
         publications: None,
     };
     let limits = Limits {
-        lock_looks_max: 0,
+        lock_wait_us,
         ..Limits::default()
     };
     let (engine, _) = Engine::open(environment, handler.clone(), limits).unwrap();
@@ -401,7 +401,7 @@ fn submit(engine: &Engine, program: Program, failed: &Arc<Mutex<Vec<Failure>>>) 
 }
 
 fn explore(first: &'static [Program], at_once: &'static [Program], workers: usize) {
-    interleaved(move || tried(first, at_once, workers));
+    interleaved(move || tried(first, at_once, workers, 0));
 }
 
 fn interleaved(run: impl Fn() + Clone + std::marker::Send + Sync + 'static) {
@@ -435,6 +435,17 @@ fn no_write_is_lost() {
         ],
         3,
     );
+}
+
+/// A wait ends by the release alone here: there is no time. So a release that wakes nobody would be a deadlock.
+#[test]
+fn a_turn_waits_until_another_one_releases_a_document() {
+    const PROGRAMS: [Program; 3] = [
+        ("one", &[Step::Write("a")]),
+        ("other", &[Step::Hold("a"), Step::Write("a")]),
+        ("reader", &[Step::Read("a")]),
+    ];
+    interleaved(|| tried(&[], &PROGRAMS, 3, 1));
 }
 
 #[test]

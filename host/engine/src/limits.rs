@@ -44,9 +44,9 @@ pub struct Limits {
     pub commit_linger_us: u64,
     /// Bytes of document bodies in the cache, beside those that are not on disk yet.
     pub cache_bytes_max: usize,
-    /// How often a worker looks again at a locked document before its turn ends and its job queues for the
-    /// document. Most locks are released within microseconds.
-    pub lock_looks_max: u32,
+    /// How long a turn waits for a document that another turn has locked, in microseconds, before it ends without effect
+    /// and its job queues for the document. Most locks are released sooner. With 0 it looks once.
+    pub lock_wait_us: u64,
     /// Reruns of one turn because of conflicts, before it counts as failed.
     pub conflicts_max: u32,
     /// The length of a chain of events from one request, reminder or report. A delivery beyond it is parked. A
@@ -83,7 +83,7 @@ impl Default for Limits {
             retry_max_ms: 300_000,
             commit_linger_us: 5_000,
             cache_bytes_max: 256 << 20,
-            lock_looks_max: 24,
+            lock_wait_us: 500,
             conflicts_max: 64,
             hops_max: 1_000,
             answer_bytes_max: 64 << 20,

@@ -9,7 +9,6 @@ pub(crate) use self::tried::*;
 #[cfg(not(test))]
 mod real {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-    pub(crate) use std::thread::yield_now;
 
     pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 }
@@ -23,7 +22,6 @@ mod tried {
 
     use shuttle::sync;
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-    pub(crate) use shuttle::thread::yield_now;
 
     #[derive(Default)]
     pub(crate) struct Mutex<T>(sync::Mutex<T>);
@@ -73,11 +71,17 @@ mod tried {
             });
         }
 
-        pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, time: Duration) {
-            guard.0 = guard.0.take().map(|inner| {
-                let woken = self.0.wait_timeout(inner, time);
-                woken.unwrap_or_else(PoisonError::into_inner).0
-            });
+        /// shuttle has no time, so this ends by a signal alone.
+        pub fn wait_for<T>(
+            &self,
+            guard: &mut MutexGuard<'_, T>,
+            time: Duration,
+        ) -> sync::WaitTimeoutResult {
+            let inner = guard.0.take().expect("its thread does not wait");
+            let woken = self.0.wait_timeout(inner, time);
+            let (inner, ended) = woken.unwrap_or_else(PoisonError::into_inner);
+            guard.0 = Some(inner);
+            ended
         }
     }
 

@@ -2,6 +2,7 @@
 //! requests. The turn keeps all changes until the engine executes it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 
@@ -636,26 +637,20 @@ impl Turn {
         Ok(at)
     }
 
-    /// Read a document. Waits some microseconds if another turn holds it.
+    /// Read a document. Waits for a moment if another turn holds it.
     fn look(&mut self, cell: Arc<Cell>, hold: bool) -> Result<AccessedDocument, Interrupt> {
-        for look in 0..=self.shared.limits.lock_looks_max {
-            if let Some(sight) = cell.look(self.id, hold) {
-                return Ok(AccessedDocument {
-                    cell,
-                    version: sight.version,
-                    seen: sight.body,
-                    held: sight.held,
-                    write: None,
-                });
-            }
-            if look < 8 {
-                std::hint::spin_loop();
-            } else {
-                crate::sync::yield_now();
-            }
-        }
-        self.blocked = Some(cell);
-        Err(Interrupt::Conflict)
+        let wait = Duration::from_micros(self.shared.limits.lock_wait_us);
+        let Some(sight) = cell.look_within(self.id, hold, wait) else {
+            self.blocked = Some(cell);
+            return Err(Interrupt::Conflict);
+        };
+        Ok(AccessedDocument {
+            cell,
+            version: sight.version,
+            seen: sight.body,
+            held: sight.held,
+            write: None,
+        })
     }
 
     /// Lock a document that was only read so far, by its index.

@@ -187,6 +187,8 @@ impl Host {
         let limits = Limits {
             // Simulations crash more often than hosts.
             redeliveries_max: 1_000,
+            // One thread runs all turns: who holds a document while another turn runs releases it later.
+            lock_wait_us: 0,
             ..Limits::default()
         };
         let (engine, recovery) = Engine::open(environment, runtime.clone(), limits)?;
