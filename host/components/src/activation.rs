@@ -13,7 +13,7 @@ pub use crate::bindings::exports::rialto::host::authorization_handler::{
 use crate::described::configurations;
 use crate::instance::Instance;
 use crate::release::{Member, Release};
-use crate::runtime::{failed, failure, missing, run_in};
+use crate::turns::{failed, failure, missing, run_in};
 
 /// The name of a component's part of an activation in the history.
 const ACTIVATED: &str = "activation-handler.release-activated";

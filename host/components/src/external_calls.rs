@@ -13,8 +13,8 @@ use crate::guest::Source;
 use crate::link::EventPayload;
 use crate::names::InterfaceName;
 use crate::release::{Member, Release};
-use crate::runtime::{failed, in_member, note, params};
 use crate::surfaces::auditing;
+use crate::turns::{failed, in_member, note, params};
 use crate::values::Json;
 
 /// A call, or an event, with its arguments.

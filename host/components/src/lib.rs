@@ -49,6 +49,7 @@ pub mod stored;
 pub mod surfaces;
 pub mod suspensions;
 pub mod tls;
+mod turns;
 pub mod values;
 pub mod verdict_counts;
 pub mod wasi;
