@@ -29,6 +29,9 @@ use crate::sync::{Condvar, Mutex};
 use crate::time::Timestamp;
 use crate::validate::Conflict;
 
+/// Turns for which a new group has room from its beginning.
+const ROOM_MAX: usize = 1_024;
+
 /// The effects of one executed turn, to be written and then released.
 #[derive(Default)]
 pub(crate) struct Executed {
@@ -381,7 +384,9 @@ impl Log {
         if state.waiting.is_empty() {
             return None;
         }
-        let turns = Arc::new(std::mem::take(&mut state.waiting));
+        // The next group is likely to be as large. It would grow step by step under the log's lock.
+        let room = Vec::with_capacity(state.waiting.len().min(ROOM_MAX));
+        let turns = Arc::new(std::mem::replace(&mut state.waiting, room));
         let group = Writing {
             lsn: state.last,
             turns: turns.clone(),
