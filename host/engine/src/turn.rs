@@ -653,7 +653,8 @@ impl Turn {
         })
     }
 
-    /// Lock a document that was only read so far, by its index.
+    /// Lock a document that was only read so far, by its index. Does not wait: another turn that holds it is about to write
+    /// it, and then this one has read what is outdated.
     fn hold(&mut self, at: usize) -> Result<(), Interrupt> {
         let touch = &self.touched[at];
         assert!(
@@ -663,7 +664,10 @@ impl Turn {
             touch.cell.key.id
         );
         let (cell, version) = (touch.cell.clone(), touch.version);
-        let now = self.look(cell.clone(), true)?;
+        let Some(now) = cell.look(self.id, true) else {
+            self.blocked = Some(cell);
+            return Err(Interrupt::Conflict);
+        };
         self.touched[at].held = true;
         if now.version != version {
             self.blocked = Some(cell);
