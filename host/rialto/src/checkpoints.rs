@@ -17,10 +17,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use parking_lot::{Condvar, Mutex};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use rialto_audit::{Checkpoint, Hash, Tree, tree};
 use rialto_engine::{Clock, Timestamp};
 use rialto_store::{HostStore, StoredCheckpoint, StoredTile};
@@ -29,6 +26,7 @@ use rialto_store_sqlite::retention::ReadArchives as _;
 
 use self::witnesses::{Leaving, LeavingThread, Outside};
 use crate::audit_key::AuditKey;
+use crate::one_metric::{counter, gauge};
 use crate::starting::Start;
 
 /// The time between two looks for new entries.
@@ -467,9 +465,7 @@ impl Collector for SignedCollector {
         ];
         for (name, help, value, divisor) in gauges {
             let value = value.load(Ordering::Relaxed) / divisor;
-            let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
-            let place = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            gauge.encode(place)?;
+            gauge(&mut encoder, name, help, value)?;
         }
         let counters = [
             (
@@ -484,9 +480,7 @@ impl Collector for SignedCollector {
             ),
         ];
         for (name, help, value) in counters {
-            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
-            let place = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            counter.encode(place)?;
+            counter(&mut encoder, name, help, value.load(Ordering::Relaxed))?;
         }
         Ok(())
     }

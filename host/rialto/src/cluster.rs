@@ -14,14 +14,13 @@ use parking_lot::{Condvar, Mutex};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_engine::Clock;
 use rialto_engine::store::StoreError;
 use rialto_store::ReleaseStore as _;
 use rialto_store_postgres::{Cluster, HostSaid, HostState, PostgresStore};
 use tokio::sync::watch;
 
+use crate::one_metric::{counter, gauge, one, whole};
 use crate::starting::VERSION;
 
 /// The pause between two words.
@@ -295,8 +294,7 @@ struct ByState([(&'static str, usize); 4]);
 impl EncodeMetric for ByState {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (state, count) in self.0 {
-            let value = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
-            value.encode(encoder.encode_family(&[("state", state)])?)?;
+            whole(count).encode(encoder.encode_family(&[("state", state)])?)?;
         }
         Ok(())
     }
@@ -308,6 +306,7 @@ impl EncodeMetric for ByState {
 
 impl Collector for ClusterCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let encoder = &mut encoder;
         let known = self.0.known.lock().clone();
         let Some(known) = known else { return Ok(()) };
         let count = |state| {
@@ -324,41 +323,17 @@ impl Collector for ClusterCollector {
             ("gone", count(HostState::Gone)),
         ]);
         let help = "Hosts of the scheme, by what they do";
-        states.encode(encoder.encode_descriptor(
-            "cluster_hosts",
-            help,
-            None,
-            states.metric_type(),
-        )?)?;
-        let epoch = ConstCounter::new(known.epoch);
+        one(encoder, "cluster_hosts", help, &states)?;
         let help = "How often the lease was taken";
-        epoch.encode(encoder.encode_descriptor(
-            "cluster_lease_epoch",
-            help,
-            None,
-            epoch.metric_type(),
-        )?)?;
+        counter(encoder, "cluster_lease_epoch", help, known.epoch)?;
         let standbys = known.hosts.iter();
         let standbys = standbys.filter(|host| host.state == HostState::Standby);
         if let Some(behind) = standbys.filter_map(|host| host.groups_behind).max() {
-            let behind = ConstGauge::new(i64::try_from(behind).unwrap_or(i64::MAX));
             let help = "How many groups of the journal the slowest standby still has to follow";
-            let kind = behind.metric_type();
-            behind.encode(encoder.encode_descriptor(
-                "cluster_standby_groups_behind",
-                help,
-                None,
-                kind,
-            )?)?;
+            gauge(encoder, "cluster_standby_groups_behind", help, behind)?;
         }
-        let ahead = ConstGauge::new(self.0.clock_ahead(&known));
+        let ahead = self.0.clock_ahead(&known);
         let help = "By how many milliseconds this host's clock is ahead of the database's";
-        let kind = ahead.metric_type();
-        ahead.encode(encoder.encode_descriptor(
-            "cluster_clock_ahead_milliseconds",
-            help,
-            None,
-            kind,
-        )?)
+        gauge(encoder, "cluster_clock_ahead_milliseconds", help, ahead)
     }
 }

@@ -53,6 +53,7 @@ pub mod live;
 pub mod located;
 pub mod log_lines;
 pub mod metrics;
+mod one_metric;
 mod opened;
 pub mod operators;
 pub mod ops;

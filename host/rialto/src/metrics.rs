@@ -1,15 +1,14 @@
 //! Metrics of the engine's counters and load, and of the destinations' status.
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use rialto_edge::Outbound;
 use rialto_engine::Engine;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::allocations::allocations;
+use crate::one_metric::{counter, gauge};
 
 /// Reads an engine and its network when metrics are asked for.
 #[derive(Clone)]
@@ -79,18 +78,14 @@ impl Collector for EngineCollector {
             ),
         ];
         for (name, help, value) in counted {
-            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
-            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
-            counter.encode(metric)?;
+            counter(&mut encoder, name, help, value.load(Ordering::Relaxed))?;
         }
         if let Some((count, bytes)) = allocations() {
             for (name, help, value) in [
                 ("allocations", "Allocations of memory", count),
                 ("allocated_bytes", "Bytes of memory allocated", bytes),
             ] {
-                let counter = ConstCounter::new(value);
-                let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
-                counter.encode(metric)?;
+                counter(&mut encoder, name, help, value)?;
             }
         }
         let load = self.0.load();
@@ -174,9 +169,7 @@ impl Collector for EngineCollector {
             ),
         ];
         for (name, help, value) in gauges {
-            let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
-            let metric = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
-            gauge.encode(metric)?;
+            gauge(&mut encoder, name, help, value)?;
         }
         Ok(())
     }

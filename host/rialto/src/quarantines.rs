@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use rialto_components::Runtime;
 use rialto_components::quarantine::{
     QuarantineChange, QuarantineKey, QuarantineStage, Quarantined, Quarantines,
@@ -16,6 +14,7 @@ use rialto_store_sqlite::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{Audit, AuditedAction};
+use crate::one_metric::{counter, gauge};
 use crate::rule_states::{Measure, RuleState, RuleStates};
 
 /// The audit log's name for what a person has ended.
@@ -253,16 +252,11 @@ impl Collector for QuarantineCollector {
                 self.0.quarantines().decided(),
             ),
         ] {
-            let counter = ConstCounter::new(value);
-            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
-            counter.encode(metric)?;
+            counter(&mut encoder, name, help, value)?;
         }
         let current = self.0.current();
         let now = current.map_or(0, |release| release.quarantines().len());
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let gauge = ConstGauge::new(now);
         let help = "Rules that are in quarantine now";
-        let kind = gauge.metric_type();
-        gauge.encode(encoder.encode_descriptor("rules_in_quarantine", help, None, kind)?)
+        gauge(&mut encoder, "rules_in_quarantine", help, now)
     }
 }

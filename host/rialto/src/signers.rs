@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use rialto_components::external_calls::{Call, CallOutcome};
 use rialto_components::release::{Member, Release};
 use rialto_components::runtime::{Argument, Runtime};
 use rialto_engine::{Engine, Trace};
 use tokio::sync::watch;
+
+use crate::one_metric::gauge;
 
 /// The interface of components that remember signers.
 const HANDLER: &str = "rialto:host/signers-handler@0.1.0";
@@ -224,7 +224,6 @@ impl Collector for SignersCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let unknown = self.0.unknown.load(Ordering::Relaxed);
         let help = "Keys whose name no component knows";
-        let metric = encoder.encode_descriptor("keys_unknown", help, None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(unknown).unwrap_or(i64::MAX)).encode(metric)
+        gauge(&mut encoder, "keys_unknown", help, unknown)
     }
 }

@@ -7,11 +7,11 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
 use rialto_engine::Clock;
 
 use crate::archiver::Archiver;
 use crate::disk::Disk;
+use crate::one_metric::{one, whole};
 
 /// Reports the last measurements when metrics are read.
 #[derive(Clone)]
@@ -30,19 +30,6 @@ impl std::fmt::Debug for StoreCollector {
     }
 }
 
-fn one(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    metric: &impl EncodeMetric,
-) -> Result<(), std::fmt::Error> {
-    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
-}
-
-fn gauge(value: u64) -> ConstGauge<i64> {
-    ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
 /// A gauge for each class.
 struct ByClass(Vec<(&'static str, u64)>);
 
@@ -50,7 +37,7 @@ impl EncodeMetric for ByClass {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (class, value) in &self.0 {
             let labels = [("class", *class)];
-            gauge(*value).encode(encoder.encode_family(&labels)?)?;
+            whole(*value).encode(encoder.encode_family(&labels)?)?;
         }
         Ok(())
     }
@@ -75,7 +62,7 @@ impl Collector for StoreCollector {
                 encoder,
                 "disk_free_bytes",
                 "Free disk space, with the free pages of the database",
-                &gauge(free),
+                &whole(free),
             )?;
         }
         let sizes = self.disk.sizes();
@@ -110,7 +97,7 @@ impl Collector for StoreCollector {
             ),
             ("archive_bytes", "Bytes of these archives", sizes.archives.1),
         ] {
-            one(encoder, name, help, &gauge(value))?;
+            one(encoder, name, help, &whole(value))?;
         }
         Ok(())
     }

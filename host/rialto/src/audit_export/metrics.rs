@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use crate::one_metric::{counter, gauge};
 
 /// What is known of the export.
 #[derive(Debug, Default)]
@@ -29,13 +28,8 @@ pub(super) struct SentCollector(pub(super) Arc<Sent>);
 impl Collector for SentCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let waiting = self.0.waiting.load(Ordering::Relaxed);
-        let gauge = ConstGauge::new(i64::try_from(waiting).unwrap_or(i64::MAX));
-        gauge.encode(encoder.encode_descriptor(
-            "audit_export_waiting",
-            "Entries of the audit log that are yet to be sent to the collector",
-            None,
-            MetricType::Gauge,
-        )?)?;
+        let help = "Entries of the audit log that are yet to be sent to the collector";
+        gauge(&mut encoder, "audit_export_waiting", help, waiting)?;
         let counters = [
             (
                 "audit_export_entries",
@@ -54,9 +48,7 @@ impl Collector for SentCollector {
             ),
         ];
         for (name, help, value) in counters {
-            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
-            let place = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            counter.encode(place)?;
+            counter(&mut encoder, name, help, value.load(Ordering::Relaxed))?;
         }
         Ok(())
     }

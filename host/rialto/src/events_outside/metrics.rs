@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use crate::one_metric::{counter, gauge};
 
 /// What is known of the events that go out.
 #[derive(Debug, Default)]
@@ -50,9 +49,7 @@ impl Collector for SentCollector {
             ),
         ];
         for (name, help, value) in gauges {
-            let value = i64::try_from(value.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
-            let place = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(value).encode(place)?;
+            gauge(&mut encoder, name, help, value.load(Ordering::Relaxed))?;
         }
         let counters = [
             (
@@ -72,9 +69,7 @@ impl Collector for SentCollector {
             ),
         ];
         for (name, help, value) in counters {
-            let counter = ConstCounter::new(value.load(Ordering::Relaxed));
-            let place = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            counter.encode(place)?;
+            counter(&mut encoder, name, help, value.load(Ordering::Relaxed))?;
         }
         Ok(())
     }

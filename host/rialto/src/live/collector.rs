@@ -12,6 +12,8 @@ use rialto_store_sqlite::SqliteStore;
 
 use super::Live;
 
+use crate::one_metric::{one, whole};
+
 /// Reports them when metrics are read.
 pub struct LiveCollector {
     /// Verdicts and streams.
@@ -71,25 +73,15 @@ impl EncodeMetric for Verdicts<'_> {
     }
 }
 
-fn one(
-    encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    metric: &impl EncodeMetric,
-) -> Result<(), std::fmt::Error> {
-    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
-}
-
 impl Collector for LiveCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let encoder = &mut encoder;
         let (streams, lost) = self.live.streams.counts();
-        let streams = i64::try_from(streams).unwrap_or(i64::MAX);
         one(
             encoder,
             "live_streams",
             "Streams of operators that are open",
-            &ConstGauge::new(streams),
+            &whole(streams),
         )?;
         one(
             encoder,

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use rialto_engine::Clock;
 
 use super::scheduled::Ahead;
+
+use crate::one_metric::gauge;
 
 /// Reports the next scheduled release when metrics are read. It reads no store.
 pub struct ScheduledCollector {
@@ -53,9 +54,7 @@ impl ScheduledCollector {
 impl Collector for ScheduledCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (name, help, value) in self.rows() {
-            let gauge = ConstGauge::new(value);
-            let kind = gauge.metric_type();
-            gauge.encode(encoder.encode_descriptor(name, help, None, kind)?)?;
+            gauge(&mut encoder, name, help, value)?;
         }
         Ok(())
     }
