@@ -13,7 +13,6 @@ mod record;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -28,9 +27,9 @@ use rialto_telemetry::Metrics;
 use rialto_telemetry::otlp::{EXPORT_TARGET, Resource};
 use rialto_telemetry::records::Record;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
 use crate::audit_lines::Format;
+use crate::sender::{Host, Sender, pause_after};
 use metrics::{Sent, SentCollector};
 use record::record;
 
@@ -44,14 +43,8 @@ const BATCH_BYTES: usize = 1 << 20;
 const TRIED: usize = 8;
 /// Pages of entries among which these are looked for.
 const PAGES_TRIED: u32 = 64;
-/// The pause after the first failure; it doubles.
-const PAUSE_INITIAL: Duration = Duration::from_secs(1);
-/// The longest pause.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// The time between two writes of how far it came, while there is more to send.
 const REMEMBERED_EVERY: Duration = Duration::from_secs(1);
-/// How long a stopping host waits for an answer.
-const LAST: Duration = Duration::from_secs(2);
 
 /// The work of the thread.
 struct Export {
@@ -61,8 +54,7 @@ struct Export {
     format: Format,
     collector: rialto_edge::Collector,
     resource: Resource,
-    handle: Handle,
-    stop: watch::Receiver<bool>,
+    host: Host,
     sent: Arc<Sent>,
     /// The index of the entry to send next; none before the first look.
     next: Option<u64>,
@@ -112,7 +104,7 @@ impl Export {
                 if self.remembered.1.elapsed() >= REMEMBERED_EVERY {
                     self.remember(end)?;
                     // A host that stops is not to wait for what is not sent.
-                    if *self.stop.borrow() {
+                    if self.host.stops() {
                         return Ok(Looked::Stopped);
                     }
                 }
@@ -228,13 +220,8 @@ impl Export {
 
     /// Send a batch. None if the host stops before the answer is there.
     fn send(&mut self, batch: &[Record]) -> Option<Result<Rejected, BatchRefused>> {
-        let (collector, resource, stop) = (&self.collector, &self.resource, &mut self.stop);
-        self.handle.block_on(async {
-            tokio::select! {
-                answered = collector.export(resource, batch) => Some(answered),
-                () = soon_after(stop) => None,
-            }
-        })
+        let answered = self.collector.export(&self.resource, batch);
+        self.host.run(answered)
     }
 
     fn accepted(&mut self, batch: &[Record], (next, end): (u64, u64), rejected: Rejected) {
@@ -265,9 +252,7 @@ impl Export {
     fn run(mut self) {
         let mut failing: Option<Duration> = None;
         loop {
-            // The last look begins after this: all entries are written then.
-            // A host that was dropped has ended too.
-            let is_last = *self.stop.borrow() || self.stop.has_changed().is_err();
+            let is_last = self.host.is_last_look();
             let pause = match self.look() {
                 Ok(Looked::Stopped) => break,
                 Ok(Looked::Done) => {
@@ -277,7 +262,7 @@ impl Export {
                     LOOK_EVERY
                 }
                 Err(error) => {
-                    let pause = failing.map_or(PAUSE_INITIAL, |before| (before * 2).min(PAUSE_MAX));
+                    let pause = pause_after(failing);
                     if failing.replace(pause).is_none() {
                         tracing::warn!(target: EXPORT_TARGET, url = %self.collector.url(), "entries of the audit log are not sent, and wait in the store: {error}");
                     }
@@ -287,11 +272,7 @@ impl Export {
             if is_last {
                 break;
             }
-            let stop = &mut self.stop;
-            self.handle.block_on(async {
-                let stopped = stop.wait_for(|stop| *stop);
-                let _ = tokio::time::timeout(pause, stopped).await;
-            });
+            self.host.pause(pause);
         }
         let remembered = self.next.map_or(Ok(()), |next| self.remember(next));
         if let Err(error) = remembered {
@@ -300,75 +281,49 @@ impl Export {
     }
 }
 
-/// Wait until the host stops, and a moment longer.
-async fn soon_after(stop: &mut watch::Receiver<bool>) {
-    // Without the sender of the signal the host has ended.
-    let _ = stop.wait_for(|stop| *stop).await;
-    tokio::time::sleep(LAST).await;
-}
-
 /// Whether an entry is not sent. Those about receipts are hashes, and there is one for most commits of the host.
 fn is_left_out(entry: &StoredEntry) -> bool {
     log::text_is_about_receipts(&entry.body)
 }
 
-/// The running thread.
-pub struct ExportThread {
-    thread: Option<JoinHandle<()>>,
-    stop: watch::Sender<bool>,
-}
-
-impl ExportThread {
-    /// Start it, if the operator wants it.
-    ///
-    /// # Errors
-    /// When the collector's URL is none, or the system has no room for a thread.
-    pub fn start(
-        wanted: Option<&Telemetry>,
-        (store, archives): (&Arc<dyn HostStore>, &Path),
-        metrics: &Metrics,
-        handle: &Handle,
-    ) -> anyhow::Result<Option<Self>> {
-        let Some((wanted, format)) = wanted.and_then(|wanted| Some((wanted, wanted.audit?))) else {
-            return Ok(None);
-        };
-        let url = wanted.endpoint.to_string();
-        let collector = rialto_edge::Collector::new::<Record>(&url);
-        let collector = collector.with_context(|| format!("sending the audit log to {url}"))?;
-        let (stop, stopped) = watch::channel(false);
-        let sent = Arc::new(Sent::default());
-        metrics.add_collector(Box::new(SentCollector(sent.clone())));
+/// Start the thread, if the operator wants it.
+///
+/// # Errors
+/// When the collector's URL is none, or the system has no room for a thread.
+pub fn start(
+    wanted: Option<&Telemetry>,
+    (store, archives): (&Arc<dyn HostStore>, &Path),
+    metrics: &Metrics,
+    handle: &Handle,
+) -> anyhow::Result<Option<Sender>> {
+    let Some((wanted, format)) = wanted.and_then(|wanted| Some((wanted, wanted.audit?))) else {
+        return Ok(None);
+    };
+    let url = wanted.endpoint.to_string();
+    let collector = rialto_edge::Collector::new::<Record>(&url);
+    let collector = collector.with_context(|| format!("sending the audit log to {url}"))?;
+    let sent = Arc::new(Sent::default());
+    metrics.add_collector(Box::new(SentCollector(sent.clone())));
+    let (store, archived) = (store.clone(), ArchivedEntries::new(archives, &[]));
+    let resource = Resource {
+        service: wanted.service_name.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let sender = Sender::start("audit-export", handle, move |host| {
         let export = Export {
-            store: store.clone(),
-            archived: ArchivedEntries::new(archives, &[]),
+            store,
+            archived,
             format: format.into(),
             collector,
-            resource: Resource {
-                service: wanted.service_name.clone(),
-                version: env!("CARGO_PKG_VERSION"),
-            },
-            handle: handle.clone(),
-            stop: stopped,
+            resource,
+            host,
             sent,
             next: None,
             remembered: (0, Instant::now()),
             batch: BATCH,
         };
-        let thread = std::thread::Builder::new()
-            .name("audit-export".into())
-            .spawn(move || export.run());
-        let thread = thread.context("starting the thread that sends the audit log")?;
-        Ok(Some(Self {
-            thread: Some(thread),
-            stop,
-        }))
-    }
-
-    /// Have it look once more, for a short time, and end it.
-    pub fn stop(mut self) {
-        let _ = self.stop.send(true);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+        export.run();
+    });
+    let sender = sender.context("starting the thread that sends the audit log")?;
+    Ok(Some(sender))
 }

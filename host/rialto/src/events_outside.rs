@@ -23,7 +23,7 @@ use rialto_manifest::events::{EVERY_MEMBER, Publish};
 use tokio::runtime::Handle;
 
 pub use selecting::Selection;
-pub use sending::SendingThread;
+pub use sending::start;
 
 /// The partition whose events are sent: a scheme has one.
 const PARTITION: u32 = 0;

@@ -34,14 +34,15 @@ pub(crate) use self::preparing::COMPILED;
 use self::preparing::Prepared;
 pub use self::shared::Shared;
 use crate::archiver::ArchiverThread;
-use crate::audit_export::ExportThread;
+use crate::audit_export;
 use crate::checkpoints::{self, CheckpointsThread};
 use crate::cluster::ClusterThread;
 use crate::doors::Doors;
-use crate::events_outside::{self, SendingThread};
+use crate::events_outside;
 use crate::exporting::Exporting;
 use crate::limits::{turns_at_once, workers};
 use crate::opened::Opened;
+use crate::sender::Sender;
 use crate::starting::{Start, StartStopped};
 use crate::tls::HostTls;
 
@@ -61,8 +62,8 @@ pub struct Host {
     exporting: Option<Exporting>,
     archiver_thread: Option<ArchiverThread>,
     checkpoints: Option<CheckpointsThread>,
-    audit_export: Option<ExportThread>,
-    events_outside: Option<SendingThread>,
+    audit_export: Option<Sender>,
+    events_outside: Option<Sender>,
     handle: Handle,
     cluster: Option<ClusterThread>,
     doors: Option<Doors>,
@@ -147,11 +148,11 @@ impl Host {
         let (store, clock, metrics) = (&shared.store, &ground.clock, &shared.metrics);
         let checkpoints = checkpoints::start(start, store, clock, ground.audit_key, signed)?;
         let from = (store, &*shared.archiver.folder);
-        let audit_export = ExportThread::start(operator.telemetry.as_ref(), from, metrics, handle)?;
+        let audit_export = audit_export::start(operator.telemetry.as_ref(), from, metrics, handle)?;
         let outbox: Arc<dyn Outbox> = store.clone();
         let publish = events_outside::wanted(operator);
         let events_outside =
-            SendingThread::start(publish, start.scheme, (outbox, clock), metrics, handle)?;
+            events_outside::start(publish, start.scheme, (outbox, clock), metrics, handle)?;
         let archiver_thread = ArchiverThread::start(shared.archiver.clone(), ground.clock);
         let archiver_thread = archiver_thread.context("starting the thread that archives")?;
         Ok(Self {

@@ -72,6 +72,7 @@ pub mod replay;
 pub mod revocations;
 pub mod rule_states;
 mod scheduling;
+mod sender;
 pub mod shadow;
 mod shares;
 pub mod sign_in;

@@ -6,7 +6,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -17,27 +16,21 @@ use rialto_events_nats::{Connection, Content, Event, Failure, Log, Settings, Sto
 use rialto_manifest::events::Publish;
 use rialto_telemetry::Metrics;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
 use super::metrics::{Sent, SentCollector};
 use super::{event, gap, log, settings};
+use crate::sender::{Host, LAST, Sender, pause_after};
 
 /// The time between two looks for new events.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Events of one batch.
 const BATCH: u32 = 256;
-/// The pause after the first failure; it doubles.
-const PAUSE_INITIAL: Duration = Duration::from_secs(1);
-/// The longest pause.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// The time between two writes of how far it came, while there is more to send.
 const REMEMBERED_EVERY: Duration = Duration::from_secs(1);
 /// The time between two removals of old events.
 const REMOVE_EVERY: Duration = Duration::from_secs(10);
 /// Transactions of one removal: a few hundred events each.
 const REMOVALS_MAX: u32 = 2_000;
-/// How long a stopping host waits for an acknowledgement.
-const LAST: Duration = Duration::from_secs(2);
 
 /// Why events are missing that were kept once.
 const REMOVED: &str = "the host does not have these events: they were too old or too many before they were sent, or its store is from a backup";
@@ -50,8 +43,7 @@ struct Sending {
     clock: Arc<dyn Clock>,
     settings: Settings,
     keep: (u64, u64),
-    handle: Handle,
-    stop: watch::Receiver<bool>,
+    host: Host,
     /// When the thread has seen that the host stops.
     stopped: Option<Instant>,
     sent: Arc<Sent>,
@@ -164,8 +156,7 @@ impl Sending {
 
     /// Whether the host has stopped, and waits for what is left.
     fn has_stopped_long_ago(&mut self) -> bool {
-        let stops = *self.stop.borrow();
-        stops && self.stopped.get_or_insert_with(Instant::now).elapsed() > LAST
+        self.host.stops() && self.stopped.get_or_insert_with(Instant::now).elapsed() > LAST
     }
 
     /// The log, and the number of the event to send next.
@@ -194,25 +185,19 @@ impl Sending {
 
     /// Send a batch over the connection, or a new one. None if the host stops before it is acknowledged.
     fn send(&mut self, log: &Log, batch: &[Event]) -> Option<Result<(), Stopped>> {
-        let (connection, settings, stop) = (&mut self.connection, &self.settings, &mut self.stop);
-        self.handle.block_on(async {
-            let sending = async {
-                let open = match connection {
-                    Some(open) => open,
-                    None => {
-                        let opened = Connection::open(settings).await;
-                        connection.insert(opened.map_err(|failure| Stopped {
-                            acknowledged: 0,
-                            failure,
-                        })?)
-                    }
-                };
-                open.send(log, batch).await
+        let (connection, settings) = (&mut self.connection, &self.settings);
+        self.host.run(async {
+            let open = match connection {
+                Some(open) => open,
+                None => {
+                    let opened = Connection::open(settings).await;
+                    connection.insert(opened.map_err(|failure| Stopped {
+                        acknowledged: 0,
+                        failure,
+                    })?)
+                }
             };
-            tokio::select! {
-                sent = sending => Some(sent),
-                () = soon_after(stop) => None,
-            }
+            open.send(log, batch).await
         })
     }
 
@@ -265,7 +250,7 @@ impl Sending {
                 Some(removed) => last = Some(removed),
                 None => break,
             }
-            if *self.stop.borrow() {
+            if self.host.stops() {
                 break;
             }
         }
@@ -292,8 +277,7 @@ impl Sending {
     fn run(mut self) {
         let mut failing: Option<(Duration, String)> = None;
         loop {
-            // The last look begins after this: all events are written then. A host that was dropped has ended too.
-            let is_last = *self.stop.borrow() || self.stop.has_changed().is_err();
+            let is_last = self.host.is_last_look();
             let pause = match self.look() {
                 Ok(Looked::Stopped) => break,
                 Ok(Looked::Done) => {
@@ -306,11 +290,9 @@ impl Sending {
                 Err(error) => {
                     self.sent.connected.store(0, Ordering::Relaxed);
                     let why = error.to_string();
-                    let (pause, is_known) = match &failing {
-                        None => (PAUSE_INITIAL, false),
-                        Some((before, known)) => ((*before * 2).min(PAUSE_MAX), *known == why),
-                    };
-                    if !is_known {
+                    let (before, known) = failing.take().unzip();
+                    let pause = pause_after(before);
+                    if known.as_ref() != Some(&why) {
                         tracing::warn!(
                             "ALERT: events are not sent to NATS, and wait in the store: {why}"
                         );
@@ -322,11 +304,7 @@ impl Sending {
             if is_last {
                 break;
             }
-            let stop = &mut self.stop;
-            self.handle.block_on(async {
-                let stopped = stop.wait_for(|stop| *stop);
-                let _ = tokio::time::timeout(pause, stopped).await;
-            });
+            self.host.pause(pause);
         }
         let next = self.next.as_ref().map(|(_, next)| *next);
         let remembered = next.map_or(Ok(()), |next| self.remember(next));
@@ -334,74 +312,47 @@ impl Sending {
             tracing::warn!("the last events will be sent to NATS again: {error}");
         }
         // Its tasks end in the runtime.
-        let _entered = self.handle.enter();
+        let _entered = self.host.runtime().enter();
         drop(self.connection.take());
     }
 }
 
-/// Wait until the host stops, and a moment longer.
-async fn soon_after(stop: &mut watch::Receiver<bool>) {
-    // Without the sender of the signal the host has ended.
-    let _ = stop.wait_for(|stop| *stop).await;
-    tokio::time::sleep(LAST).await;
-}
-
-/// The running thread.
-pub struct SendingThread {
-    thread: Option<JoinHandle<()>>,
-    stop: watch::Sender<bool>,
-}
-
-impl SendingThread {
-    /// Start it, if the operator wants it.
-    ///
-    /// # Errors
-    /// When the settings cannot be used, or the system has no room for a thread.
-    pub fn start(
-        publish: Option<&Publish>,
-        folder: &Path,
-        (store, clock): (Arc<dyn Outbox>, &Arc<dyn Clock>),
-        metrics: &Metrics,
-        handle: &Handle,
-    ) -> anyhow::Result<Option<Self>> {
-        let Some(publish) = publish else {
-            return Ok(None);
-        };
-        let (stop, stopped) = watch::channel(false);
-        let sent = Arc::new(Sent::default());
-        metrics.add_collector(Box::new(SentCollector(sent.clone())));
+/// Start the thread, if the operator wants it.
+///
+/// # Errors
+/// When the settings cannot be used, or the system has no room for a thread.
+pub fn start(
+    publish: Option<&Publish>,
+    folder: &Path,
+    (store, clock): (Arc<dyn Outbox>, &Arc<dyn Clock>),
+    metrics: &Metrics,
+    handle: &Handle,
+) -> anyhow::Result<Option<Sender>> {
+    let Some(publish) = publish.cloned() else {
+        return Ok(None);
+    };
+    let sent = Arc::new(Sent::default());
+    metrics.add_collector(Box::new(SentCollector(sent.clone())));
+    let (settings, clock) = (settings(&publish, folder)?, clock.clone());
+    let sender = Sender::start("events-publish", handle, move |host| {
         let sending = Sending {
             store,
-            clock: clock.clone(),
-            settings: settings(publish, folder)?,
+            clock,
+            settings,
             keep: (publish.keep.millis(), publish.keep_events),
-            handle: handle.clone(),
-            stop: stopped,
+            host,
             stopped: None,
             sent,
             next: None,
-            publish: publish.clone(),
+            publish,
             connection: None,
             remembered: (0, Instant::now()),
             removed: None,
         };
-        let thread = std::thread::Builder::new()
-            .name("events-publish".into())
-            .spawn(move || sending.run());
-        let thread = thread.context("starting the thread that sends events")?;
-        Ok(Some(Self {
-            thread: Some(thread),
-            stop,
-        }))
-    }
-
-    /// Have it look once more, for a short time, and end it.
-    pub fn stop(mut self) {
-        let _ = self.stop.send(true);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+        sending.run();
+    });
+    let sender = sender.context("starting the thread that sends events")?;
+    Ok(Some(sender))
 }
 
 #[cfg(test)]
