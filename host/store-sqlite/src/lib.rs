@@ -318,7 +318,7 @@ impl Drop for SqliteStore {
 impl Inner {
     fn flush_as_due(&self) {
         while self.memtable.due() {
-            let Err(error) = self.flush_all() else {
+            let Err(error) = self.flush_with(&|took| self.memtable.pace(took)) else {
                 continue;
             };
             self.memtable.failed(error.clone());
@@ -344,6 +344,11 @@ impl Inner {
 
     /// Flush all entries into the tables. An interrupted flush is done again first, with the same entries.
     fn flush_all(&self) -> Result<(), StoreError> {
+        self.flush_with(&|_| {})
+    }
+
+    /// The same, with something to do between two slices, which is told how long the first one took.
+    fn flush_with(&self, between: &dyn Fn(Duration)) -> Result<(), StoreError> {
         let mut begun = self.flushing.lock();
         loop {
             let entries = self.memtable.entries();
@@ -363,7 +368,8 @@ impl Inner {
             );
             *begun = last.seq;
             let fence = self.fence.load(Ordering::Acquire);
-            let mut slices = Slices::new(&self.runtime, &self.writer, fence);
+            let slices = Slices::new(&self.runtime, &self.writer, fence);
+            let mut slices = slices.with_pauses(between);
             flush::flush(self, &mut slices, part)?;
             {
                 let _nobody_looks = self.gate.write();

@@ -311,6 +311,15 @@ impl Memtable {
         self.changed.notify_all();
     }
 
+    /// Wait between two slices of a flush for as long as the first one took, so that turns and requests have the processors
+    /// meanwhile. Not while so much waits that new groups would soon have to, and not when the store closes.
+    pub fn pace(&self, took: Duration) {
+        let is_urgent = self.state.lock().bytes > BYTES_MAX / 2;
+        if !is_urgent {
+            self.pause(took);
+        }
+    }
+
     /// Wait for a moment, or until the store closes. Returns whether it does.
     pub fn pause(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;

@@ -1,6 +1,8 @@
 //! Writes many rows in slices: short transactions, between which the writer's connection is released. So the
 //! commit of a group never waits long.
 
+use std::time::{Duration, Instant};
+
 use parking_lot::{Mutex, MutexGuard};
 use rialto_engine::store::StoreError;
 use sqlx::sqlite::SqliteArguments;
@@ -51,6 +53,10 @@ pub(crate) struct Slices<'s> {
     fence: i64,
     open: Option<MutexGuard<'s, SqliteConnection>>,
     rows: usize,
+    /// When the open slice was begun.
+    since: Instant,
+    /// Called between two slices, with the time that the first one took.
+    between: Option<&'s dyn Fn(Duration)>,
 }
 
 impl<'s> Slices<'s> {
@@ -61,7 +67,15 @@ impl<'s> Slices<'s> {
             fence,
             open: None,
             rows: 0,
+            since: Instant::now(),
+            between: None,
         }
+    }
+
+    /// The same, with something to do between two slices: it is told how long the first one took.
+    pub fn with_pauses(mut self, between: &'s dyn Fn(Duration)) -> Self {
+        self.between = Some(between);
+        self
     }
 
     /// Run a statement of the form `head row, row, … tail` for many rows, as often as needed.
@@ -140,7 +154,11 @@ impl<'s> Slices<'s> {
     /// Returns how many rows it changed.
     pub fn statement(&mut self, text: &str, bound: Bound, rows: usize) -> Result<u64, StoreError> {
         if self.rows >= SLICE_ROWS {
+            let took = self.since.elapsed();
             self.finish()?;
+            if let Some(between) = self.between {
+                between(took);
+            }
         }
         if self.open.is_none() {
             self.begin()?;
@@ -192,6 +210,7 @@ impl<'s> Slices<'s> {
             return Err(StoreError::Fenced);
         }
         self.open = Some(connection);
+        self.since = Instant::now();
         Ok(())
     }
 
@@ -220,4 +239,41 @@ pub(crate) async fn counter(
         .await
         .map_err(failed)?;
     u64::try_from(value).map_err(|e| unreadable("a counter", e))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+    use std::cell::Cell;
+
+    use sqlx::Connection as _;
+
+    use super::*;
+
+    #[test]
+    fn between_slices_the_writer_is_free_and_others_have_their_time() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let writer = runtime.block_on(async {
+            let mut writer = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+            let tables = "CREATE TABLE meta (key TEXT, value INTEGER); INSERT INTO meta VALUES ('fence', 7); \
+                          CREATE TABLE numbers (number INTEGER)";
+            writer.execute(tables).await.unwrap();
+            Mutex::new(writer)
+        });
+        let pauses = Cell::new(0);
+        let between = |_| {
+            assert!(writer.try_lock().is_some(), "the writer is free");
+            pauses.set(pauses.get() + 1);
+        };
+        let mut slices = Slices::new(&runtime, &writer, 7).with_pauses(&between);
+        let numbers: Vec<u64> = (0..2 * SLICE_ROWS as u64 + 1).collect();
+        let head = "INSERT INTO numbers VALUES";
+        let written = slices.count_rows(head, "(?)", "", &numbers, |b, n| b.number(*n));
+        assert_eq!(written.unwrap(), numbers.len() as u64);
+        slices.finish().unwrap();
+        assert_eq!(pauses.get(), 2, "none after the last slice");
+    }
 }
