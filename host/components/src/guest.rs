@@ -43,6 +43,21 @@ pub struct Active {
     pub what_if: Option<Vec<ToldVerdict>>,
 }
 
+impl Active {
+    /// A turn that begins on this release: the host itself calls a component.
+    pub fn begins(turn: Turn, release: Arc<Release>) -> Self {
+        Self {
+            turn,
+            release,
+            depth: 0,
+            actor: None,
+            caller: None,
+            agreed: None,
+            what_if: None,
+        }
+    }
+}
+
 /// Who has made a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {

@@ -216,15 +216,7 @@ pub(crate) fn run_in<T>(
         Ok(lease) => lease,
         Err(error) => return (Some(turn), Err(error)),
     };
-    lease.store.data_mut().active = Some(Active {
-        turn,
-        release: release.clone(),
-        depth: 0,
-        actor: None,
-        caller: None,
-        agreed: None,
-        what_if: None,
-    });
+    lease.store.data_mut().active = Some(Active::begins(turn, release.clone()));
     let outcome = member
         .arm(&mut lease.store)
         .and_then(|()| lease.call(|instance| run(member, instance)));
@@ -271,15 +263,7 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
             Err(reason) => return failed(Some(turn), component, reason),
         },
     };
-    let active = Active {
-        turn,
-        release: release.clone(),
-        depth: 0,
-        actor: None,
-        caller: None,
-        agreed: None,
-        what_if: None,
-    };
+    let active = Active::begins(turn, release.clone());
     let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
     Handled {
         turn: active.map(|active| active.turn),
