@@ -45,7 +45,8 @@ pub struct Limits {
     /// Bytes of document bodies in the cache, beside those that are not on disk yet.
     pub cache_bytes_max: usize,
     /// How long a turn waits for a document that another turn has locked, in microseconds, before it ends without effect
-    /// and its job queues for the document. Most locks are released sooner. With 0 it looks once.
+    /// and its job queues for the document. Most locks are released sooner. It waits
+    /// up to four times if other turns are quicker each time. With 0 it looks once.
     pub lock_wait_us: u64,
     /// Reruns of one turn because of conflicts, before it counts as failed.
     pub conflicts_max: u32,

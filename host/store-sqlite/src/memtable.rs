@@ -51,6 +51,10 @@ pub struct FlushLag {
 /// Bytes of waiting entries beyond which a new group waits for the flush (back-pressure).
 const BYTES_MAX: usize = 256 << 20;
 
+/// The longest pause between two slices of a flush. A slice takes a few milliseconds, and a slow disk must not be slower by
+/// pauses.
+const PACE_MAX: Duration = Duration::from_millis(20);
+
 /// The newest state of a document that is not flushed yet.
 struct Newest {
     seq: u64,
@@ -311,12 +315,12 @@ impl Memtable {
         self.changed.notify_all();
     }
 
-    /// Wait between two slices of a flush for as long as the first one took, so that turns and requests have the processors
+    /// Wait between two slices of a flush for as long as the first one took, within a bound, so that turns and requests have the processors
     /// meanwhile. Not while so much waits that new groups would soon have to, and not when the store closes.
     pub fn pace(&self, took: Duration) {
         let is_urgent = self.state.lock().bytes > BYTES_MAX / 2;
         if !is_urgent {
-            self.pause(took);
+            self.pause(took.min(PACE_MAX));
         }
     }
 
