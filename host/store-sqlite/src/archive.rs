@@ -13,7 +13,7 @@ use crate::journal::Verdict;
 use crate::records::{EncodedRecord, encoded};
 use crate::rows::unsigned;
 use crate::slices::Bound;
-use crate::{SqliteStore, failed, unreadable};
+use crate::{SqliteStore, failed, receipt_pages, unreadable};
 
 /// The first byte of a page of the history: the version of its layout.
 const HISTORY_LAYOUT: u8 = 1;
@@ -174,27 +174,20 @@ async fn subjects_of(readers: &SqlitePool, id: &str) -> Result<Vec<String>, Stor
 }
 
 async fn receipts(readers: &SqlitePool, subject: &str) -> Result<Vec<Receipt>, StoreError> {
+    let mut snapshot = readers.begin().await.map_err(failed)?;
     let rows = sqlx::query(
         "WITH RECURSIVE eras(era) AS (
              SELECT max(era) FROM receipts
              UNION ALL SELECT era - 1 FROM eras WHERE era > 0
-         ) SELECT id, subject, at, body FROM eras CROSS JOIN receipts r INDEXED BY receipts_by_era
+         ) SELECT id, subject, at, body, page
+           FROM eras CROSS JOIN receipts r INDEXED BY receipts_by_era
            WHERE r.era = eras.era AND subject = ? ORDER BY id",
     )
     .bind(subject)
-    .fetch_all(readers)
+    .fetch_all(&mut *snapshot)
     .await
     .map_err(failed)?;
-    rows.iter()
-        .map(|row| {
-            Ok(Receipt {
-                id: unsigned(row.try_get(0).map_err(failed)?)?,
-                subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),
-                at: Timestamp(unsigned(row.try_get(2).map_err(failed)?)?),
-                body: row.try_get::<&str, _>(3).map_err(failed)?.into(),
-            })
-        })
-        .collect()
+    receipt_pages::receipts(&mut snapshot, &rows).await
 }
 
 async fn releases(readers: &SqlitePool) -> Result<Vec<StoredRelease>, StoreError> {

@@ -12,7 +12,7 @@ use sqlx::{Row as _, SqliteConnection};
 use crate::rows::{signed, unsigned};
 use crate::slices::counter;
 use crate::snapshot::Snapshot;
-use crate::{archive, audit, failed, held_back, operations, receipts, rows, unreadable};
+use crate::{archive, audit, failed, held_back, operations, receipt_pages, rows, unreadable};
 
 impl StoreDump for Snapshot {
     fn next_id(&mut self) -> Result<u64, StoreError> {
@@ -57,14 +57,14 @@ impl StoreDump for Snapshot {
         let after = id.map_or(Ok(-1), signed)?;
         self.read(async |reader| {
             let rows = sqlx::query(
-                "SELECT id, subject, at, body FROM receipts WHERE id > ? ORDER BY id LIMIT ?",
+                "SELECT id, subject, at, body, page FROM receipts WHERE id > ? ORDER BY id LIMIT ?",
             )
             .bind(after)
             .bind(limit)
-            .fetch_all(reader)
+            .fetch_all(&mut *reader)
             .await
             .map_err(failed)?;
-            rows.iter().map(receipts::receipt).collect()
+            receipt_pages::receipts(reader, &rows).await
         })
     }
 

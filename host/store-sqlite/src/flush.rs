@@ -22,7 +22,7 @@ use crate::retention::{Added, Class, note};
 use crate::row_ids::WithRowId;
 use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
-use crate::{Inner, archive};
+use crate::{Inner, archive, receipt_pages};
 
 /// Several groups merged into one. A value of none is to be removed.
 #[derive(Default)]
@@ -344,13 +344,28 @@ fn receipts(
         merged.receipts.len(),
         added.items
     );
-    let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body) VALUES";
-    slices.rows(head, "(?,?,?,?,?)", "", &merged.receipts, |b, r| {
+    let mut receipts = merged.receipts.clone();
+    receipts.sort_by_key(|receipt| receipt.id);
+    let mut pages = Vec::new();
+    let mut rows = Vec::with_capacity(receipts.len());
+    for page in receipt_pages::pages(&receipts) {
+        let first = page[0].id;
+        pages.push((first, receipt_pages::encode(page)?));
+        rows.extend(page.iter().map(|receipt| (*receipt, first)));
+    }
+    let head = "INSERT OR REPLACE INTO receipt_pages (page, era, bodies) VALUES";
+    slices.rows(head, "(?,?,?)", "", &pages, |b, (page, bodies)| {
+        b.number(*page)?;
+        b.add(segment)?;
+        b.add(bodies.clone())
+    })?;
+    let head = "INSERT OR REPLACE INTO receipts (id, era, subject, at, body, page) VALUES";
+    slices.rows(head, "(?,?,?,?,'',?)", "", &rows, |b, (r, page)| {
         b.number(r.id)?;
         b.add(segment)?;
         b.add(r.subject.clone())?;
         b.number(r.at)?;
-        b.add(r.body.clone())
+        b.number(*page)
     })?;
     Ok(added)
 }

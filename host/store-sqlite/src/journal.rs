@@ -1,6 +1,7 @@
 //! The journal, a write-ahead log of groups. A group is durable when its entry is in the journal.
 //!
 //! - `entry` is what is written: a group, in a compact form;
+//! - `stream` is how the entries of a file are compressed, each by what those before it have;
 //! - `record` is how an entry lies in a file, so that its end, its order and its damage can be told;
 //! - `files` writes: it appends one record after the other, and uses a file again when all of it is in the tables;
 //! - `reading` reads: at a start, and in other processes beside a host that writes.
@@ -12,6 +13,7 @@ mod entry;
 mod files;
 mod reading;
 mod record;
+mod stream;
 
 pub(crate) use entry::{Document, Entry, Letter, Verdict};
 pub(crate) use files::{Files, NewFile, Syncing, accept, fence_off};

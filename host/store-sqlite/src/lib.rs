@@ -28,6 +28,7 @@ mod personal_data;
 mod plans;
 mod publications;
 mod ranges;
+mod receipt_pages;
 mod receipts;
 mod records;
 pub mod retention;

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 18] = [
+const VERSIONS: [(i64, &str, &str); 19] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -75,6 +75,11 @@ const VERSIONS: [(i64, &str, &str); 18] = [
         18,
         "journal files",
         include_str!("../migrations/0018_journal_files.sql"),
+    ),
+    (
+        19,
+        "receipt pages",
+        include_str!("../migrations/0019_receipt_pages.sql"),
     ),
 ];
 

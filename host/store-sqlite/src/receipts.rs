@@ -11,15 +11,14 @@ use rialto_archive::ArchiveError;
 use rialto_engine::Timestamp;
 use rialto_engine::store::{Receipt, StoreError};
 use rialto_store::ReceiptPages;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Executor as _, Row as _, SqliteConnection};
+use sqlx::{Executor as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
 use crate::journal::{Purpose, Reading, Verdict};
 use crate::retention::{self, Archive, Class, RetentionError, archived_receipt};
-use crate::rows::{signed, unsigned};
+use crate::rows::signed;
 use crate::snapshot::{Opened, SnapshotError, open};
-use crate::{failed, unreadable};
+use crate::{failed, receipt_pages, unreadable};
 
 /// How many receipts a page has at most.
 pub const PAGE: usize = 2_048;
@@ -304,14 +303,15 @@ async fn page(
 ) -> Result<Read, StoreError> {
     let mut archives = retention::archives(connection).await?;
     archives.retain(|archive| archive.class == Class::Receipts);
-    let rows =
-        sqlx::query("SELECT id, subject, at, body FROM receipts WHERE id > ? ORDER BY id LIMIT ?")
-            .bind(after)
-            .bind(PAGE as i64)
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed)?;
-    let mut page = rows.iter().map(receipt).collect::<Result<Vec<_>, _>>()?;
+    let rows = sqlx::query(
+        "SELECT id, subject, at, body, page FROM receipts WHERE id > ? ORDER BY id LIMIT ?",
+    )
+    .bind(after)
+    .bind(PAGE as i64)
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(failed)?;
+    let mut page = receipt_pages::receipts(connection, &rows).await?;
     let is_last = page.len() < PAGE;
     if is_last {
         page.extend(late(connection, after, recent).await?);
@@ -351,24 +351,14 @@ async fn late(
         .fetch_all(&mut *connection)
         .await
         .map_err(failed)?;
-    let mut late = Vec::new();
+    let mut rows = Vec::new();
     for id in ids.iter().filter(|id| !recent.contains(id)) {
-        let row = sqlx::query("SELECT id, subject, at, body FROM receipts WHERE id = ?")
+        let row = sqlx::query("SELECT id, subject, at, body, page FROM receipts WHERE id = ?")
             .bind(id)
             .fetch_one(&mut *connection)
             .await
             .map_err(failed)?;
-        late.push(receipt(&row)?);
+        rows.push(row);
     }
-    Ok(late)
-}
-
-/// `id, subject, at, body`.
-pub(crate) fn receipt(row: &SqliteRow) -> Result<Receipt, StoreError> {
-    Ok(Receipt {
-        id: unsigned(row.try_get(0).map_err(failed)?)?,
-        subject: row.try_get::<&str, _>(1).map_err(failed)?.into(),
-        at: Timestamp(unsigned(row.try_get(2).map_err(failed)?)?),
-        body: row.try_get::<&str, _>(3).map_err(failed)?.into(),
-    })
+    receipt_pages::receipts(connection, &rows).await
 }

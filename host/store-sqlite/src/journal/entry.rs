@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use rialto_engine::Name;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{Collection, DeadLetter, DocumentWrite, Group, StoreError};
@@ -11,12 +10,13 @@ use rialto_engine::store::{Receipt, StoredReminder};
 use rialto_engine::{CollectionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::stream::{Encoded, Packer};
 use crate::records::{Records, encoded};
 use crate::rows::{Stored, json};
 use crate::unreadable;
 use rialto_store::DeliveryHead;
 
-/// The first byte of an entry: the version of its layout.
+/// The version of the layout of its content. Version 8 is the same in the stream of its file.
 const LAYOUT: u8 = 7;
 /// The layout before, which has no events for the outside.
 const WITHOUT_PUBLICATIONS: u8 = 6;
@@ -146,13 +146,12 @@ impl Entry {
     ///
     /// # Errors
     /// When they are none.
-    pub fn decode(seq: u64, bytes: &[u8]) -> Result<(Self, usize), StoreError> {
+    pub fn decode(seq: u64, bytes: &Encoded) -> Result<(Self, usize), StoreError> {
         let broken = |why: &dyn std::fmt::Display| unreadable("a group of the journal", why);
-        let Some((&layout @ WITHOUT_AUDIT..=LAYOUT, packed)) = bytes.split_first() else {
-            let layout = format!("unknown layout {:?}", bytes.first());
-            return Err(broken(&layout));
-        };
-        let plain = lz4_flex::block::decompress_size_prepended(packed).map_err(|e| broken(&e))?;
+        let (layout, plain) = bytes.content()?;
+        if !(WITHOUT_AUDIT..=LAYOUT).contains(&layout) {
+            return Err(broken(&format!("unknown layout {layout}")));
+        }
         let (entry, rest): (Self, _) = postcard::take_from_bytes(&plain).map_err(|e| broken(&e))?;
         let (audit, rest) = match layout {
             WITHOUT_AUDIT => (Audit::default(), rest),
@@ -174,42 +173,30 @@ impl Entry {
     }
 }
 
-/// Encodes entries. It keeps its buffer and the compressor's table, which are larger than most entries.
+/// Encodes the entries of one file after the other. It keeps its buffer, which is larger than most entries.
+#[derive(Default)]
 pub(super) struct Encoder {
     plain: Vec<u8>,
-    table: CompressTable,
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self {
-            plain: Vec::new(),
-            table: CompressTable::large(),
-        }
-    }
+    packer: Packer,
 }
 
 impl Encoder {
+    /// Begin another file.
+    pub fn begin_file(&mut self) {
+        self.packer = Packer::default();
+    }
+
     /// Append an entry's bytes. Returns their length before compression: roughly the entry's size in memory.
     ///
     /// # Errors
-    /// When it cannot be encoded, or has 4 GiB or more.
+    /// When it cannot be encoded, or has 4 GiB or more. Then no other entry may follow in this file.
     pub fn append(&mut self, entry: &Entry, to: &mut Vec<u8>) -> Result<usize, StoreError> {
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
         let plain = encoded(&entry.audit, encoded(entry, plain)?)?;
         let plain = encoded(&entry.publications, plain)?;
         let plain = entry.history.append_to(plain)?;
-        let length = u32::try_from(plain.len()).map_err(|_| {
-            StoreError::Failed(format!("a group of {} bytes is too large", plain.len()))
-        })?;
-        to.push(LAYOUT);
-        to.extend(length.to_le_bytes());
-        let from = to.len();
-        to.resize(from + get_maximum_output_size(plain.len()), 0);
-        let packed = compress_into_with_table(&plain, &mut to[from..], &mut self.table);
-        let packed = packed.map_err(|error| StoreError::Failed(error.to_string()))?;
-        to.truncate(from + packed);
+        self.packer.append(&plain, to)?;
         let length = plain.len();
         if plain.capacity() <= KEPT_BYTES {
             self.plain = plain;
@@ -297,6 +284,7 @@ impl Stored {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stream::Unpacker;
     use super::*;
     use rialto_engine::Timestamp;
     use rialto_engine::store::AuditEntry;
@@ -325,10 +313,17 @@ mod tests {
         Entry::of(&group, 1, (40, 50)).unwrap()
     }
 
-    fn bytes_of(entry: &Entry) -> Vec<u8> {
+    fn bytes_of(entry: &Entry) -> Encoded {
         let mut bytes = Vec::new();
         Encoder::default().append(entry, &mut bytes).unwrap();
-        bytes
+        Unpacker::new().next(&bytes).unwrap()
+    }
+
+    /// Content in the form of this layout.
+    fn packed(layout: u8, content: &[u8]) -> Encoded {
+        let mut bytes = vec![layout];
+        bytes.extend(lz4_flex::block::compress_prepend_size(content));
+        Encoded::Packed(bytes)
     }
 
     /// The parts but the audit log and the events for the outside, in which all layouts are the same.
@@ -342,9 +337,7 @@ mod tests {
         let entry = audited();
         let (mut plain, history) = others(&entry);
         plain.extend(history);
-        let mut bytes = vec![WITHOUT_AUDIT];
-        bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
-        let (read, _) = Entry::decode(1, &bytes).unwrap();
+        let (read, _) = Entry::decode(1, &packed(WITHOUT_AUDIT, &plain)).unwrap();
         assert_eq!(read.audit, Audit::default());
         assert_eq!(read.publications, Publications::default());
         assert_eq!(others(&read), others(&entry));
@@ -356,9 +349,7 @@ mod tests {
         let (plain, history) = others(&entry);
         let mut plain = encoded(&entry.audit, plain).unwrap();
         plain.extend(history);
-        let mut bytes = vec![WITHOUT_PUBLICATIONS];
-        bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
-        let (read, _) = Entry::decode(1, &bytes).unwrap();
+        let (read, _) = Entry::decode(1, &packed(WITHOUT_PUBLICATIONS, &plain)).unwrap();
         assert_eq!(read.publications, Publications::default());
         assert_eq!(read.audit, entry.audit);
         assert_eq!(others(&read), others(&entry));
@@ -376,8 +367,10 @@ mod tests {
 
     #[test]
     fn entry_of_an_unknown_layout_is_refused() {
-        let mut bytes = bytes_of(&audited());
-        bytes[0] = LAYOUT + 1;
-        assert!(Entry::decode(1, &bytes).is_err());
+        let bytes = bytes_of(&audited());
+        let (_, content) = bytes.content().unwrap();
+        for layout in [WITHOUT_AUDIT - 1, LAYOUT + 1] {
+            assert!(Entry::decode(1, &packed(layout, &content)).is_err());
+        }
     }
 }

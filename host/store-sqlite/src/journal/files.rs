@@ -198,15 +198,31 @@ impl Files {
             return Err(ended.clone());
         }
         let mut record = std::mem::take(&mut self.record);
-        record::begin(&mut record);
-        let bytes = self.encoder.append(entry, &mut record)?;
-        record::end(self.writer, entry.seq, &mut record)?;
-        self.room_for(record.len() as u64)?;
+        let mut bytes = self.encode(entry, &mut record)?;
+        if !self.has_room_for(record.len() as u64) {
+            // The first entry of a file refers to none before it, so it may be longer.
+            self.encoder.begin_file();
+            bytes = self.encode(entry, &mut record)?;
+            self.next_with_room_for(record.len() as u64)?;
+        }
         self.write(entry.seq, &record)?;
         if record.capacity() <= KEPT_BYTES {
             self.record = record;
         }
         Ok(bytes)
+    }
+
+    /// Make an entry's record for the current file. Returns the entry's size in memory, roughly.
+    fn encode(&mut self, entry: &Entry, record: &mut Vec<u8>) -> Result<usize, StoreError> {
+        record::begin(record);
+        let bytes = self.encoder.append(entry, record);
+        let bytes = bytes.and_then(|bytes| {
+            record::end(self.writer, entry.seq, record)?;
+            Ok(bytes)
+        });
+        // What was encoded and is not in the file must not be referred to.
+        self.ended = bytes.as_ref().err().cloned();
+        bytes
     }
 
     /// Write a record into the current file, which has room.
@@ -248,13 +264,14 @@ impl Files {
         }
     }
 
-    /// Make the current file one that has room for so many bytes.
-    fn room_for(&mut self, bytes: u64) -> Result<(), StoreError> {
-        if let Some(open) = &self.current
-            && open.at + bytes <= open.one.bytes
-        {
-            return Ok(());
-        }
+    /// Whether the current file has room for so many bytes.
+    fn has_room_for(&self, bytes: u64) -> bool {
+        let open = self.current.as_ref();
+        open.is_some_and(|open| open.at + bytes <= open.one.bytes)
+    }
+
+    /// Make another file the current one, which has room for so many bytes.
+    fn next_with_room_for(&mut self, bytes: u64) -> Result<(), StoreError> {
         let fits = self.free.iter().position(|one| one.bytes >= bytes);
         let one = match fits {
             Some(at) => self.free.swap_remove(at),

@@ -14,6 +14,7 @@ use rialto_engine::store::StoreError;
 use sqlx::{Row as _, SqliteConnection};
 
 use super::files::existing;
+use super::stream::{Encoded, Unpacker};
 use super::{Entry, FOLDER, HEAD, record};
 use crate::rows::{signed, unsigned};
 use crate::slices::counter;
@@ -95,7 +96,7 @@ impl Reading {
         connection: &mut SqliteConnection,
         flushed: u64,
         through: u64,
-    ) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
+    ) -> Result<BTreeMap<u64, Encoded>, StoreError> {
         let database = database(connection).await?;
         let flushing = counter(connection, "folding").await?;
         let table = rows(connection).await?;
@@ -138,20 +139,27 @@ impl Reading {
         &self,
         database: u64,
         (flushed, through): (u64, u64),
-    ) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
+    ) -> Result<BTreeMap<u64, Encoded>, StoreError> {
         let unread = |error| unreadable("the journal", error);
         let paths = match existing(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             found => found.map_err(unread)?,
         };
-        let mut newest: BTreeMap<u64, (u64, Vec<u8>)> = BTreeMap::new();
+        let mut newest: BTreeMap<u64, (u64, Encoded)> = BTreeMap::new();
         for path in paths {
             let bytes = self.on_disk(&path).map_err(unread)?;
-            for record in record::all(database, (flushed, through), &bytes)? {
-                let is_newer = |known: &(u64, Vec<u8>)| known.0 < record.fence;
-                let is_wanted = record.seq > flushed && record.seq <= through;
-                if is_wanted && newest.get(&record.seq).is_none_or(is_newer) {
-                    newest.insert(record.seq, (record.fence, record.entry.to_vec()));
+            let records = record::all(database, (flushed, through), &bytes)?;
+            let is_wanted = |seq| seq > flushed && seq <= through;
+            if !records.iter().any(|record| is_wanted(record.seq)) {
+                continue;
+            }
+            // Those before the first wanted one are read too, because it may refer to them.
+            let mut unpacker = Unpacker::new();
+            for record in records.iter().take_while(|record| record.seq <= through) {
+                let entry = unpacker.next(record.entry)?;
+                let is_newer = |known: &(u64, Encoded)| known.0 < record.fence;
+                if is_wanted(record.seq) && newest.get(&record.seq).is_none_or(is_newer) {
+                    newest.insert(record.seq, (record.fence, entry));
                 }
             }
         }
@@ -181,7 +189,7 @@ pub(crate) async fn database(connection: &mut SqliteConnection) -> Result<u64, S
 }
 
 /// Check that no entry is missing after the last one in the tables, and none of a flush that has begun.
-fn whole(all: &BTreeMap<u64, Vec<u8>>, flushed: u64, flushing: u64) -> Result<(), StoreError> {
+fn whole(all: &BTreeMap<u64, Encoded>, flushed: u64, flushing: u64) -> Result<(), StoreError> {
     let lacks = |from: u64, to: u64| {
         let why = format!(
             "groups {from} to {to} are missing: put back the folder `{FOLDER}` that belongs to the database"
@@ -214,7 +222,7 @@ pub(crate) async fn in_table(
         .collect()
 }
 
-async fn rows(connection: &mut SqliteConnection) -> Result<BTreeMap<u64, Vec<u8>>, StoreError> {
+async fn rows(connection: &mut SqliteConnection) -> Result<BTreeMap<u64, Encoded>, StoreError> {
     let rows = sqlx::query("SELECT place, entry FROM journal ORDER BY place")
         .fetch_all(connection)
         .await
@@ -222,7 +230,8 @@ async fn rows(connection: &mut SqliteConnection) -> Result<BTreeMap<u64, Vec<u8>
     rows.iter()
         .map(|row| {
             let seq = unsigned(row.try_get(0).map_err(failed)?)?;
-            Ok((seq, row.try_get(1).map_err(failed)?))
+            let bytes = row.try_get(1).map_err(failed)?;
+            Ok((seq, Encoded::Packed(bytes)))
         })
         .collect()
 }
@@ -233,12 +242,12 @@ async fn rows(connection: &mut SqliteConnection) -> Result<BTreeMap<u64, Vec<u8>
 /// When it cannot be written.
 pub(crate) async fn put_in_table(
     connection: &mut SqliteConnection,
-    entries: &BTreeMap<u64, Vec<u8>>,
+    entries: &BTreeMap<u64, Encoded>,
 ) -> Result<(), StoreError> {
     for (seq, entry) in entries {
         sqlx::query("INSERT OR REPLACE INTO journal (place, entry) VALUES (?, ?)")
             .bind(signed(*seq)?)
-            .bind(entry.as_slice())
+            .bind(&*entry.packed())
             .execute(&mut *connection)
             .await
             .map_err(failed)?;

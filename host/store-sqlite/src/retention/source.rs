@@ -12,9 +12,9 @@ use std::io::Write;
 use super::{Class, Contents, RetentionError};
 use crate::rows::{json, signed, unsigned};
 use crate::slices::Bound;
-use crate::{Inner, archive, failed, unreadable};
+use crate::{Inner, archive, failed, receipt_pages, unreadable};
 
-/// Pages of the history that are read, or removed, in one transaction. They are few because each takes several
+/// Pages of the history or of receipts that are read, or removed, in one transaction. They are few because each takes several
 /// pages of the database.
 const PAGES: usize = 16;
 /// Receipts, or rows of an index, that are read, or removed, in one transaction.
@@ -94,25 +94,29 @@ impl Inner {
     }
 
     fn receipts_of(&self, ids: &[i64]) -> Result<Vec<Verdict>, StoreError> {
-        let rows = self.runtime.block_on(
-            sqlx::query(
-                "SELECT id, subject, at, body FROM receipts
+        let ids = json(&ids)?;
+        let read = self.runtime.block_on(async {
+            let mut snapshot = self.readers.begin().await.map_err(failed)?;
+            let rows = sqlx::query(
+                "SELECT id, subject, at, body, page FROM receipts
                  WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
             )
-            .bind(json(&ids)?)
-            .fetch_all(&self.readers),
-        );
-        let verdict = |row: &sqlx::sqlite::SqliteRow| {
-            let body: String = row.try_get(3).map_err(failed)?;
-            let receipt = RawValue::from_string(body);
+            .bind(ids)
+            .fetch_all(&mut *snapshot)
+            .await
+            .map_err(failed)?;
+            receipt_pages::receipts(&mut snapshot, &rows).await
+        });
+        let verdict = |receipt: Receipt| {
+            let body = RawValue::from_string(receipt.body.to_string());
             Ok(Verdict {
-                id: unsigned(row.try_get(0).map_err(failed)?)?,
-                about: vec![row.try_get(1).map_err(failed)?],
-                at: unsigned(row.try_get(2).map_err(failed)?)?,
-                receipt: receipt.map_err(|error| unreadable("a receipt", error))?,
+                id: receipt.id,
+                about: vec![receipt.subject.to_string()],
+                at: receipt.at.0,
+                receipt: body.map_err(|error| unreadable("a receipt", error))?,
             })
         };
-        rows.map_err(failed)?.iter().map(verdict).collect()
+        read?.into_iter().map(verdict).collect()
     }
 }
 
@@ -246,7 +250,9 @@ pub(super) fn remove(
         }
         Class::Receipts => {
             let receipts = [i64::from(segment), ROWS as i64];
-            remove_rows(store, RECEIPTS_OUT, &receipts, is_enough)
+            let pages = [i64::from(segment), PAGES as i64];
+            Ok(remove_rows(store, RECEIPTS_OUT, &receipts, is_enough)?
+                && remove_rows(store, RECEIPT_PAGES_OUT, &pages, is_enough)?)
         }
         Class::Documents | Class::Audit => unreachable!("this has no segment {segment}"),
     }
@@ -263,6 +269,8 @@ const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subje
     ) ORDER BY subject DESC, page DESC LIMIT 1)";
 const RECEIPTS_OUT: &str = "DELETE FROM receipts WHERE id IN (
     SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?1 LIMIT ?2)";
+const RECEIPT_PAGES_OUT: &str = "DELETE FROM receipt_pages WHERE page IN (
+    SELECT page FROM receipt_pages INDEXED BY receipt_pages_by_era WHERE era = ?1 LIMIT ?2)";
 
 /// Remove rows, a few in each transaction, until none is left.
 pub(super) fn remove_rows(

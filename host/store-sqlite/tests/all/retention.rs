@@ -196,6 +196,10 @@ pub fn keep(milliseconds: u64) -> Keep {
 const PAGES: &str = "SELECT count(*) FROM history";
 const SUBJECTS: &str = "SELECT count(*) FROM history_by_era";
 const RECEIPTS: &str = "SELECT count(*) FROM receipts";
+/// Pages whose receipts are gone.
+const UNUSED_PAGES: &str = "SELECT count(*) FROM receipt_pages WHERE page NOT IN (SELECT page FROM receipts WHERE page IS NOT NULL)";
+/// Receipts whose page is there.
+const PAGED: &str = "SELECT count(*) FROM receipts r JOIN receipt_pages p ON p.page = r.page";
 
 #[test]
 fn items_beyond_their_period_are_read_from_archives() {
@@ -230,6 +234,8 @@ fn items_beyond_their_period_are_read_from_archives() {
         // Two turns of each group, also the one that is about nothing.
         let left = u64::try_from(ask(&store, RECEIPTS)).unwrap();
         assert_eq!(items(Class::Receipts) + left, 60);
+        assert_eq!(ask(&store, PAGED).cast_unsigned(), left);
+        assert_eq!(ask(&store, UNUSED_PAGES), 0);
         assert_eq!(items(Class::History) + 2 * left, 120);
         assert_eq!(folders.turns(opened), all);
         assert_eq!(folders.verdicts(opened, 1..61), [1; 60]);
@@ -489,8 +495,11 @@ fn without_its_file_nothing_more_is_removed() {
 }
 
 /// What the migration made, undone.
-const WITHOUT_RETENTION: [&str; 23] = [
+const WITHOUT_RETENTION: [&str; 26] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 7",
+    "UPDATE receipts SET body = '{ \"verdict\": \"é\", \"n\": ' || substr(subject, 5) || ' }'",
+    "ALTER TABLE receipts DROP COLUMN page",
+    "DROP TABLE receipt_pages",
     "DROP TABLE publications",
     "DELETE FROM meta WHERE key IN ('publications', 'published')",
     "DROP TABLE scheduled_releases",
@@ -538,7 +547,16 @@ fn a_store_of_the_layout_before_is_counted_and_archived() {
         );
         assert_eq!(folders.turns(store), (1..61).collect::<Vec<_>>());
         assert_eq!(folders.verdicts(store, 1..61), [1; 60]);
+        // Receipts of this layout beside those of the one before.
+        write(store, 61..81);
+        assert_eq!(folders.verdicts(store, 1..81), [1; 80]);
     });
+    assert_eq!(ask(&folders.store(), PAGED), 20);
+    folders.with(FEW, |store| {
+        folders.archive(store, &keep(HOUR), at(80) + HOUR).unwrap();
+        assert_eq!(folders.verdicts(store, 1..81), [1; 80]);
+    });
+    assert_eq!(ask(&folders.store(), UNUSED_PAGES), 0);
 }
 
 #[test]
