@@ -15,6 +15,7 @@ use crate::denials::Denials;
 use crate::failures::FailureKind;
 use crate::judges::Agreed;
 use crate::release::Release;
+use crate::remembered::Reading;
 use crate::spec::Lists;
 use crate::tls::TlsFiles;
 use crate::wasi::{self, Wasi};
@@ -41,6 +42,8 @@ pub struct Active {
     pub agreed: Option<Agreed>,
     /// What rules have said about the draft that the component with the turn has judged; none if it asks about what happens.
     pub what_if: Option<Vec<ToldVerdict>>,
+    /// What the component with the turn has read to answer a call, if its answer may be remembered.
+    pub(crate) reading: Option<Reading>,
 }
 
 impl Active {
@@ -54,6 +57,7 @@ impl Active {
             caller: None,
             agreed: None,
             what_if: None,
+            reading: None,
         }
     }
 }
@@ -158,6 +162,16 @@ impl Guest {
             drilled: None,
             wasi: wasi.map(|source| Box::new(Wasi::new(source))),
         }
+    }
+
+    /// The data, for what an answer must not be remembered for: it has an effect, or depends on more than arguments,
+    /// documents and the release.
+    pub(crate) fn acts(&mut self) -> &mut Self {
+        let reading = self.active.as_mut().and_then(|a| a.reading.as_mut());
+        if let Some(reading) = reading {
+            reading.acts();
+        }
+        self
     }
 
     /// The turn.

@@ -41,6 +41,7 @@ pub mod problem;
 pub mod published;
 pub mod quarantine;
 pub mod release;
+mod remembered;
 pub mod rules;
 pub mod runtime;
 pub mod spec;

@@ -17,9 +17,10 @@ use crate::guest::{Active, CALL_DEPTH_MAX, Guest, Source};
 use crate::introspect::{Function, Shape};
 use crate::names::InterfaceName;
 use crate::release::Member;
+use crate::remembered::Reading;
 use crate::spec::ReleaseSpec;
 use crate::surfaces;
-use crate::values::Json;
+use crate::values::{Json, size};
 use crate::wasi;
 use crate::wiring::{READ_SECRET, Target, Wiring, secrets_handler};
 
@@ -46,25 +47,6 @@ impl LivePayload for EventPayload {
     fn bytes(&self) -> usize {
         self.params.iter().map(size).sum()
     }
-}
-
-/// Roughly the bytes of a value's JSON.
-fn size(value: &Val) -> usize {
-    /// A number, or a name with its quotation marks and comma.
-    const PLAIN: usize = 12;
-    let inner = match value {
-        Val::String(text) => text.len(),
-        Val::List(all) | Val::Tuple(all) => all.iter().map(size).sum(),
-        Val::Record(fields) => fields.iter().map(|(name, v)| name.len() + size(v)).sum(),
-        Val::Variant(name, payload) => name.len() + payload.as_deref().map_or(0, size),
-        Val::Enum(name) => name.len(),
-        Val::Option(payload) | Val::Result(Ok(payload) | Err(payload)) => {
-            payload.as_deref().map_or(0, size)
-        }
-        Val::Flags(names) => names.iter().map(|name| name.len() + PLAIN).sum(),
-        _ => 0,
-    };
-    inner + PLAIN
 }
 
 /// A subscriber of an event.
@@ -133,7 +115,7 @@ pub fn linker(
                 for function in &import.functions {
                     let step = step.clone();
                     instance.func_new(&function.name, move |mut store, _, _, results| {
-                        results[0] = asking::counters(store.data_mut(), &step)?;
+                        results[0] = asking::counters(store.data_mut().acts(), &step)?;
                         Ok(())
                     })?;
                 }
@@ -144,7 +126,7 @@ pub fn linker(
                 for function in &import.functions {
                     let step = step.clone();
                     instance.func_new(&function.name, move |mut store, _, params, results| {
-                        results[0] = asking::ask(store.data_mut(), &step, params)?;
+                        results[0] = asking::ask(store.data_mut().acts(), &step, params)?;
                         Ok(())
                     })?;
                 }
@@ -201,10 +183,17 @@ fn call(
         let own_caller = active.caller.replace(Source::Component(caller));
         let own_agreed = active.agreed.take();
         let own_what_if = active.what_if.take();
+        let own_reading = active.reading.take();
         let release = active.release.clone();
         let started_us = active.turn.monotonic_us();
         let member = &release.members[provider];
-        let (active, outcome) = call_in_turn(member, active, export, params, results);
+        let (active, outcome) = match names {
+            Names::Nobody => answer_in_turn(member, active, export, params, results),
+            Names::TheCaller => {
+                let (active, outcome) = call_in_turn(member, active, export, params, results);
+                (active, outcome.map(|()| None))
+            }
+        };
         let Some(mut active) = active else {
             return Err(wasmtime::format_err!("the turn was lost"));
         };
@@ -219,6 +208,8 @@ fn call(
         active.caller = own_caller;
         active.agreed = own_agreed;
         active.what_if = own_what_if;
+        active.reading = own_reading;
+        let outcome = outcome.map(|read| active.has_been_answered(read));
         store.data_mut().active = Some(active);
         outcome.map_err(|error| explain(member, error))?;
         noted.map_err(wasmtime::Error::from)
@@ -250,6 +241,35 @@ fn lend(store: &mut StoreContextMut<'_, Guest>) -> wasmtime::Result<Active> {
         ));
     }
     Ok(active)
+}
+
+/// Answer a call of a component's exported function as part of a turn: as before, or by calling it. Returns what was read for
+/// the answer, if nothing else was done.
+fn answer_in_turn(
+    member: &Member,
+    mut active: Active,
+    export: usize,
+    params: &[Val],
+    results: &mut [Val],
+) -> (Option<Active>, wasmtime::Result<Option<Reading>>) {
+    let call = member.answers.call(export, params);
+    if let Some(answer) = call.as_ref().and_then(|call| member.answers.find(call)) {
+        match answer.is_current(&mut active.turn) {
+            Ok(true) => {
+                results.clone_from_slice(&answer.results);
+                member.answers.was_given(export);
+                return (Some(active), Ok(Some(answer.reading())));
+            }
+            Ok(false) => {}
+            Err(interrupt) => return (Some(active), Err(interrupt.into())),
+        }
+    }
+    active.reading = call.as_ref().map(|_| Reading::default());
+    let (mut active, outcome) = call_in_turn(member, active, export, params, results);
+    let reading = active.as_mut().and_then(|active| active.reading.take());
+    let read =
+        outcome.map(|()| call.and_then(|call| member.answers.keep(export, call, reading, results)));
+    (active, read)
 }
 
 /// Call a component's exported function as part of a turn.
@@ -290,7 +310,7 @@ fn publish(
         .map(|(name, _)| name.clone())
         .collect();
     instance.func_new(&function.name, move |mut store, _, params, _| {
-        let guest = store.data_mut();
+        let guest = store.data_mut().acts();
         let publisher = guest.identity.name.clone();
         let release = guest.active.as_ref().map_or(0, |a| a.release.number);
         let turn = guest.turn()?;

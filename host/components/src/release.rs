@@ -18,6 +18,7 @@ use crate::instance::Pool;
 use crate::introspect::Shape;
 use crate::last_good::LastGoodSlot;
 use crate::quarantine::BoundQuarantine;
+use crate::remembered::Answers;
 use crate::spec::{CanaryTerms, Effective, Isolation, Limits, Role};
 use crate::steps::Asked;
 use crate::suspensions::Suspensions;
@@ -95,6 +96,7 @@ pub struct Member {
     pub(crate) handlers: Handlers,
     pub(crate) wasi: bool,
     pub(crate) pool: Pool,
+    pub(crate) answers: Answers,
 }
 
 /// The typed exports that the host calls, where there are any.

@@ -299,6 +299,13 @@ impl Turn {
         Ok(self.touch(key, false)?.body())
     }
 
+    /// Whether this turn has written or removed the document.
+    #[must_use]
+    pub fn has_written(&self, key: &DocumentKey) -> bool {
+        let touched = self.touched.get(key);
+        touched.is_some_and(|document| document.write.is_some())
+    }
+
     /// The document's body, or none. The turn locks the document until it has been executed.
     pub fn read_for_update(&mut self, key: DocumentKey) -> Result<Option<Name>, Interrupt> {
         Ok(self.touch(key, true)?.body())

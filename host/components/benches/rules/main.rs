@@ -131,7 +131,7 @@ fn hops(c: &mut Criterion) {
         black_box(native::echo(black_box("nothing")));
     });
     group.sampled(table::TURN, || to_its_end(&world, "nothing"));
-    let calls = format!("calls {CALLS} nothing");
+    let calls = format!("calls {CALLS} who-calls");
     group.sampled(table::TURN_WITH_CALLS, || to_its_end(&world, &calls));
     let events = format!("{}nothing", "publish ".repeat(EVENTS));
     group.sampled(table::TURN_WITH_EVENTS, || to_its_end(&world, &events));

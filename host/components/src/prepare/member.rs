@@ -16,6 +16,7 @@ use crate::guest::{Guest, Identity};
 use crate::instance::Pool;
 use crate::introspect::Shape;
 use crate::release::{Export, Handlers, Member};
+use crate::remembered::Answers;
 use crate::spec::{ComponentSpec, ReleaseSpec, Role};
 use crate::tls::TlsFiles;
 
@@ -84,6 +85,9 @@ pub(super) fn member(
             .transpose()?,
     };
     let exports = exports(component, shape)?;
+    let wasi = shape.imports_wasi();
+    // WASI has clocks and randomness, which answers may depend on.
+    let answers = Answers::of(if wasi { 0 } else { exports.len() });
     Ok(Member {
         identity,
         role: c.role,
@@ -98,10 +102,11 @@ pub(super) fn member(
         configuration: None,
         openapi: None,
         engine: engine.clone(),
-        wasi: shape.imports_wasi(),
+        wasi,
         pre,
         handlers,
         pool: Pool::default(),
+        answers,
     })
 }
 

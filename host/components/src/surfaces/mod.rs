@@ -57,23 +57,24 @@ pub const RULE_SURFACES: [&str; 3] = ["configuration", "logging", "trace"];
 /// When there is no such surface.
 pub fn link(linker: &mut Linker<Guest>, surface: &str) -> wasmtime::Result<()> {
     type HostData = HasSelf<Guest>;
+    // An answer may be remembered (see `remembered`) if it used nothing but storage and configuration.
     match surface {
-        "audit-log" => host::audit_log::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "auditing" => host::auditing::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "caller" => host::caller::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "certificates" => host::certificates::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "clock" => host::clock::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "audit-log" => host::audit_log::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "auditing" => host::auditing::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "caller" => host::caller::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "certificates" => host::certificates::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "clock" => host::clock::add_to_linker::<_, HostData>(linker, Guest::acts),
         "configuration" => host::configuration::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "crypto" => host::crypto::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "http" => host::http::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "judging" => host::judging::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "keys" => host::keys::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "logging" => host::logging::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "random" => host::random::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "scheduling" => host::scheduling::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "crypto" => host::crypto::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "http" => host::http::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "judging" => host::judging::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "keys" => host::keys::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "logging" => host::logging::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "random" => host::random::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "scheduling" => host::scheduling::add_to_linker::<_, HostData>(linker, Guest::acts),
         "storage" => storage::link(linker),
-        "tls" => host::tls::add_to_linker::<_, HostData>(linker, |guest| guest),
-        "trace" => host::trace::add_to_linker::<_, HostData>(linker, |guest| guest),
+        "tls" => host::tls::add_to_linker::<_, HostData>(linker, Guest::acts),
+        "trace" => host::trace::add_to_linker::<_, HostData>(linker, Guest::acts),
         other => Err(wasmtime::format_err!("the host has no surface `{other}`")),
     }
 }

@@ -24,7 +24,7 @@ type Named = (WasmStr, Name);
 pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     let mut storage = linker.instance(INTERFACE)?;
     storage.func_wrap("get", |mut store, named: Named| {
-        let body = on(&mut store, named, Turn::read)?;
+        let body = get(&mut store, named)?;
         Ok((body,))
     })?;
     storage.func_wrap("get-for-update", |mut store, named: Named| {
@@ -52,25 +52,42 @@ pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     storage.func_wrap(
         "scan",
         |mut store, (collection, range, cursor, limit): (String, _, _, u32)| {
-            let page = scan(store.data_mut(), &collection, range, cursor, limit)?;
+            let page = scan(store.data_mut().acts(), &collection, range, cursor, limit)?;
             Ok((page,))
         },
     )
 }
 
+/// Read a document of the component.
+fn get(store: &mut StoreContextMut<'_, Guest>, named: Named) -> wasmtime::Result<Option<Name>> {
+    let key = key(store, named)?;
+    let guest = store.data_mut();
+    let known = guest.active.as_ref().filter(|a| a.reading.is_some());
+    let known = known.map(|_| key.clone());
+    let body = interrupt(guest.turn()?.read(key))?;
+    if let (Some(active), Some(key)) = (&mut guest.active, known) {
+        active.has_read(key, body.as_ref());
+    }
+    Ok(body)
+}
+
 /// Do something with a document of the component.
 fn on<T>(
     store: &mut StoreContextMut<'_, Guest>,
-    (collection, id): Named,
+    named: Named,
     act: impl FnOnce(&mut Turn, DocumentKey) -> Result<T, Interrupt>,
 ) -> wasmtime::Result<T> {
-    let key = {
-        let guest = store.data();
-        let collection = collection.to_str(&*store)?;
-        let key = guest.turn_ref()?.key(&guest.identity.name, &collection, id);
-        interrupt(key)?
-    };
-    interrupt(act(store.data_mut().turn()?, key))
+    let key = key(store, named)?;
+    interrupt(act(store.data_mut().acts().turn()?, key))
+}
+
+fn key(
+    store: &StoreContextMut<'_, Guest>,
+    (collection, id): Named,
+) -> wasmtime::Result<DocumentKey> {
+    let guest = store.data();
+    let collection = collection.to_str(store)?;
+    interrupt(guest.turn_ref()?.key(&guest.identity.name, &collection, id))
 }
 
 fn scan(

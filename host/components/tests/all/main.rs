@@ -15,6 +15,7 @@ mod last_good;
 mod limits;
 mod next_release;
 mod refusals;
+mod remembered;
 mod rollback;
 mod surfaces;
 mod values;

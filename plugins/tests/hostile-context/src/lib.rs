@@ -3,7 +3,7 @@
 //! An order is words: `nothing`, `write ID BODY`, `count ID` (add one to each count of a document), `trap`,
 //! `loop`, `eat-memory`, `recurse`, `prepare UNITS` and `quote UNITS` (ask the rules of a step about an
 //! amount), `agreed RELEASE AT ORDER` (have it judged by the rules of that release at that instant), `release`, `call ORDER` (have hostile-friend do it), `calls COUNT ORDER` (that many times in one turn),
-//! `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A request's body is an order, the
+//! `copy` and `raise` (which read of each other), `publish ORDER` (have a turn of its own do it), `write-then ORDER`. A request's body is an order, the
 //! response's body its result. GET returns the request as the context got it: a line with its caller, then one
 //! per header.
 
@@ -46,6 +46,10 @@ mod component {
 
     /// Where `write` writes.
     const COLLECTION: &str = "marks";
+    /// What `copy` has noted.
+    const COPIED: &str = "copied";
+    /// What `copy` notes at least: the length of the shortest document.
+    const SHORTEST: u32 = 2;
 
     fn obey(text: &str) -> String {
         let order = Order::read(text).unwrap_or_else(|| panic!("{text:?} is no order"));
@@ -83,11 +87,23 @@ mod component {
                 }
                 "done".to_owned()
             }
+            Order::Copy => {
+                let length = own::echo::echo("read 0001").len();
+                let before = copied();
+                storage::put(COLLECTION, COPIED, &length.to_string());
+                format!("{length} {before}")
+            }
+            Order::Raise => own::echo::echo(&format!("fill 1 2 {}", copied() + 1)),
             Order::Publish(next) => {
                 own::happened::happened(next);
                 "done".to_owned()
             }
         }
+    }
+
+    fn copied() -> u32 {
+        let noted = storage::get(COLLECTION, COPIED);
+        noted.map_or(SHORTEST, |noted| noted.parse().unwrap_or(SHORTEST))
     }
 
     fn show(request: &http_handler::Request) -> String {

@@ -41,6 +41,10 @@ pub enum Order<'a> {
     Call(&'a str),
     /// Call the friend with an order, a number of times.
     Calls(u32, &'a str),
+    /// Note how long the friend's document is, and answer that with what was noted before.
+    Copy,
+    /// Have the friend make its document one longer than what was noted.
+    Raise,
     /// Publish an event whose consumer obeys an order.
     Publish(&'a str),
 }
@@ -71,6 +75,8 @@ impl<'a> Order<'a> {
             }
             "publish" => return Some(Self::Publish(rest)),
             "nothing" => Self::Nothing,
+            "copy" => Self::Copy,
+            "raise" => Self::Raise,
             "release" => Self::Release,
             "trap" => Self::Trap,
             "loop" => Self::Loop,

@@ -5,7 +5,8 @@
 //! BYTES` (documents of that length, numbered so), and `scan LIMIT PREFIX CURSOR` (one page; `*` for no prefix
 //! or no cursor), which is answered with the number of documents, the first and the last one's id, and the
 //! cursor to go on with. `destroy REFERENCE` destroys a key, and is answered with `destroyed` or the error;
-//! `destroy-then-trap REFERENCE` traps when the key is destroyed. `who-calls` is answered with the caller.
+//! `destroy-then-trap REFERENCE` traps when the key is destroyed. `who-calls` is answered with the caller, `read ID` with
+//! a document that `fill` wrote. `counted ORDER` adds to the answer how many calls this instance has answered.
 
 /// Bindings generated from `world.wit`.
 #[allow(missing_docs)]
@@ -27,6 +28,7 @@ mod component {
     //! The exports.
 
     use std::hint::black_box;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use crate::bindings::exports::rialto::host::activation_handler;
     use crate::bindings::exports::rialto::hostile_context::echo;
@@ -41,8 +43,10 @@ mod component {
     const COLLECTION: &str = "marks";
     /// The document that makes the next activation fail.
     const WHEN_ACTIVATED: &str = "when-activated";
-    /// Where `fill` writes, and what `scan` reads.
+    /// Where `fill` writes, and what `scan` and `read` read.
     const PILE: &str = "pile";
+    /// Calls that this instance has answered.
+    static ANSWERED: AtomicU32 = AtomicU32::new(0);
 
     fn obey(order: &str) -> String {
         let words: Vec<&str> = order.split(' ').collect();
@@ -76,6 +80,11 @@ mod component {
                 return page(&storage::scan(PILE, &range, named(cursor), number(limit)));
             }
             ["who-calls"] => return who_calls(),
+            ["read", id] => return storage::get(PILE, id).unwrap_or_default(),
+            ["counted", ..] => {
+                let answer = obey(&order["counted ".len()..]);
+                return format!("{answer} {}", ANSWERED.load(Ordering::Relaxed));
+            }
             ["destroy", reference] => return destroy(reference),
             ["destroy-then-trap", reference] => {
                 panic!("the friend traps when the key is {}", destroy(reference))
@@ -141,6 +150,7 @@ mod component {
 
     impl echo::Guest for HostileFriend {
         fn echo(order: String) -> String {
+            ANSWERED.fetch_add(1, Ordering::Relaxed);
             obey(&order)
         }
     }
