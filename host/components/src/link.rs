@@ -188,7 +188,10 @@ fn call(
         let started_us = active.turn.monotonic_us();
         let member = &release.members[provider];
         let (active, outcome) = match names {
-            Names::Nobody => answer_in_turn(member, active, export, params, results),
+            Names::Nobody => {
+                let is_read = own_reading.is_some();
+                answer_in_turn(member, active, (export, is_read), params, results)
+            }
             Names::TheCaller => {
                 let (active, outcome) = call_in_turn(member, active, export, params, results);
                 (active, outcome.map(|()| None))
@@ -244,11 +247,11 @@ fn lend(store: &mut StoreContextMut<'_, Guest>) -> wasmtime::Result<Active> {
 }
 
 /// Answer a call of a component's exported function as part of a turn: as before, or by calling it. Returns what was read for
-/// the answer, if nothing else was done.
+/// the answer if nothing else was done, and the caller's own answer may depend on it.
 fn answer_in_turn(
     member: &Member,
     mut active: Active,
-    export: usize,
+    (export, is_read): (usize, bool),
     params: &[Val],
     results: &mut [Val],
 ) -> (Option<Active>, wasmtime::Result<Option<Reading>>) {
@@ -258,7 +261,7 @@ fn answer_in_turn(
             Ok(true) => {
                 results.clone_from_slice(&answer.results);
                 member.answers.was_given(export);
-                return (Some(active), Ok(Some(answer.reading())));
+                return (Some(active), Ok(is_read.then(|| answer.reading())));
             }
             Ok(false) => {}
             Err(interrupt) => return (Some(active), Err(interrupt.into())),

@@ -28,7 +28,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 const READ_MAX: usize = 16;
 
 /// The credit of a function whose answers are often given again. Without credit its answers are not looked for.
-const CREDIT_MAX: i32 = 256;
+const CREDIT_MAX: i32 = 64;
 /// What an answer costs that was not known.
 const UNKNOWN: i32 = 1;
 /// What an answer costs that cannot be remembered.

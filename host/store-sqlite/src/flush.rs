@@ -73,6 +73,8 @@ pub(crate) fn flush(
     publications(slices, &merged)?;
     let of_receipts = receipts(slices, &merged, segment)?;
     let of_history = history(slices, &merged, segment)?;
+    // Only then may the journal's files be used again.
+    slices.sync_all()?;
     slices.set("lsn", merged.lsn)?;
     slices.raise("next_id", merged.next_id)?;
     slices.set("folded", merged.through)?;

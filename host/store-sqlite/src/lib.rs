@@ -102,6 +102,8 @@ pub(crate) struct Inner {
     /// The journal's files; none until the store was recovered.
     journal: Mutex<Option<Files>>,
     syncing: Syncing,
+    /// Whether only the end of a flush is synced. Otherwise all transactions are as the database was opened.
+    lazy: bool,
     memtable: Memtable,
     row_ids: RowIds,
     /// The number of the journal up to which a flush has begun. Its lock is for one flush at a time.
@@ -252,6 +254,7 @@ impl SqliteStore {
             publication_next: AtomicU64::new(1),
             journal: Mutex::new(None),
             syncing,
+            lazy: matches!(synchronous, SqliteSynchronous::Full),
             memtable: Memtable::new(when),
             row_ids: RowIds::new(when.segment_documents),
             flushing: Mutex::new(0),
@@ -371,6 +374,9 @@ impl Inner {
             let fence = self.fence.load(Ordering::Acquire);
             let slices = Slices::new(&self.runtime, &self.writer, fence);
             let mut slices = slices.with_pauses(between);
+            if self.lazy {
+                slices = slices.lazily();
+            }
             flush::flush(self, &mut slices, part)?;
             {
                 let _nobody_looks = self.gate.write();

@@ -39,8 +39,11 @@ pub(crate) fn pages<'r>(receipts: &'r [&'r Verdict]) -> impl Iterator<Item = &'r
 
 /// A page: the ids and bodies of receipts.
 pub(crate) fn encode(page: &[&Verdict]) -> Result<Vec<u8>, StoreError> {
+    /// At most, of an id and the length of a body.
+    const NUMBERS: usize = 20;
     let bodies: Vec<(u64, &str)> = page.iter().map(|one| (one.id, &*one.body)).collect();
-    let plain = encoded(&bodies, Vec::new())?;
+    let length: usize = bodies.iter().map(|(_, body)| NUMBERS + body.len()).sum();
+    let plain = encoded(&bodies, Vec::with_capacity(NUMBERS + length))?;
     let mut bytes = vec![LAYOUT];
     bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
     Ok(bytes)

@@ -1,19 +1,21 @@
-//! Writes many rows in slices: short transactions, between which the writer's connection is released. So the
-//! commit of a group never waits long.
+//! Writes many rows in slices: short transactions, between which the writer's connection is released. So nobody else who
+//! writes waits long.
+//!
+//! What a flush writes is in the journal too until the flush ends. So only its end is synced, which takes all before with it.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use rialto_engine::store::StoreError;
-use sqlx::sqlite::SqliteArguments;
+use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Executor as _, Sqlite, SqliteConnection, Type};
 use tokio::runtime::Runtime;
 
 use crate::rows::signed;
 use crate::{failed, unreadable};
 
-/// Rows of one slice, roughly: a few milliseconds of work.
-const SLICE_ROWS: usize = 256;
+/// Rows of one slice, roughly: some ten milliseconds of work. A page that two slices change is written twice.
+const SLICE_ROWS: usize = 1_024;
 /// The numbers of rows of one statement. They are few, so that there are few prepared statements.
 pub(crate) const STATEMENT_ROWS: [usize; 3] = [64, 8, 1];
 
@@ -57,6 +59,10 @@ pub(crate) struct Slices<'s> {
     since: Instant,
     /// Called between two slices, with the time that the first one took.
     between: Option<&'s dyn Fn(Duration)>,
+    /// Whether the next slice need not be on the disk when it is committed.
+    lazy: bool,
+    /// Whether the open slice need not.
+    open_lazy: bool,
 }
 
 impl<'s> Slices<'s> {
@@ -69,7 +75,23 @@ impl<'s> Slices<'s> {
             rows: 0,
             since: Instant::now(),
             between: None,
+            lazy: false,
+            open_lazy: false,
         }
+    }
+
+    /// The same, whose slices need not be on the disk when they are committed, until [`sync_all`](Self::sync_all). After a
+    /// power cut the last of them may be missing.
+    pub fn lazily(mut self) -> Self {
+        self.lazy = true;
+        self
+    }
+
+    /// End the open slice. From now on each slice is on the disk when it is committed, with all slices before it.
+    pub fn sync_all(&mut self) -> Result<(), StoreError> {
+        self.finish()?;
+        self.lazy = false;
+        Ok(())
     }
 
     /// The same, with something to do between two slices: it is told how long the first one took.
@@ -179,9 +201,15 @@ impl<'s> Slices<'s> {
             return Ok(());
         };
         self.rows = 0;
-        let done = self.runtime.block_on(connection.execute("COMMIT"));
+        let mut done = self.runtime.block_on(connection.execute("COMMIT"));
         if done.is_err() {
             let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
+        }
+        let eager = self.eager(&mut connection);
+        if done.is_ok()
+            && let Err(error) = eager
+        {
+            done = Err(error);
         }
         // A waiting thread gets it next.
         MutexGuard::unlock_fair(connection);
@@ -196,7 +224,11 @@ impl<'s> Slices<'s> {
             self.open.is_some()
         );
         let mut connection = self.writer.lock();
+        self.open_lazy = self.lazy;
         let fence = self.runtime.block_on(async {
+            if self.lazy {
+                connection.execute("PRAGMA synchronous = NORMAL").await?;
+            }
             connection.execute("BEGIN IMMEDIATE").await?;
             sqlx::query_scalar("SELECT value FROM meta WHERE key = 'fence'")
                 .fetch_one(&mut *connection)
@@ -217,6 +249,16 @@ impl<'s> Slices<'s> {
     fn roll_back(&self, connection: &mut SqliteConnection) {
         // Without a transaction this fails, which does no harm.
         let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
+        let _ = self.eager(connection);
+    }
+
+    /// Have what others commit with this connection be on the disk.
+    fn eager(&self, connection: &mut SqliteConnection) -> Result<SqliteQueryResult, sqlx::Error> {
+        if !self.open_lazy {
+            return Ok(SqliteQueryResult::default());
+        }
+        self.runtime
+            .block_on(connection.execute("PRAGMA synchronous = FULL"))
     }
 }
 
@@ -251,18 +293,67 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn between_slices_the_writer_is_free_and_others_have_their_time() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
+    fn runtime() -> Runtime {
+        tokio::runtime::Builder::new_current_thread()
             .build()
-            .unwrap();
-        let writer = runtime.block_on(async {
+            .unwrap()
+    }
+
+    fn writer(runtime: &Runtime) -> Mutex<SqliteConnection> {
+        runtime.block_on(async {
             let mut writer = SqliteConnection::connect("sqlite::memory:").await.unwrap();
             let tables = "CREATE TABLE meta (key TEXT, value INTEGER); INSERT INTO meta VALUES ('fence', 7); \
                           CREATE TABLE numbers (number INTEGER)";
             writer.execute(tables).await.unwrap();
+            writer.execute("PRAGMA synchronous = FULL").await.unwrap();
             Mutex::new(writer)
-        });
+        })
+    }
+
+    /// How a connection syncs: 1 is `NORMAL`, 2 is `FULL`.
+    fn synchronous(runtime: &Runtime, connection: &mut SqliteConnection) -> i64 {
+        let asked = sqlx::query_scalar("PRAGMA synchronous").fetch_one(connection);
+        runtime.block_on(asked).unwrap()
+    }
+
+    #[test]
+    fn only_lazy_slices_are_not_synced() {
+        let runtime = runtime();
+        let writer = writer(&runtime);
+        let levels = Cell::new(0);
+        let between = |_| {
+            assert_eq!(synchronous(&runtime, &mut writer.lock()), 2, "others sync");
+            levels.set(levels.get() + 1);
+        };
+        let mut slices = Slices::new(&runtime, &writer, 7)
+            .with_pauses(&between)
+            .lazily();
+        let numbers: Vec<u64> = (0..2 * SLICE_ROWS as u64 + 1).collect();
+        let add = |slices: &mut Slices<'_>, numbers: &[u64]| {
+            let head = "INSERT INTO numbers VALUES";
+            slices
+                .rows(head, "(?)", "", numbers, |b, n| b.number(*n))
+                .unwrap();
+            synchronous(&runtime, slices.open.as_mut().unwrap())
+        };
+        assert_eq!((add(&mut slices, &numbers), levels.get()), (1, 2));
+        slices.sync_all().unwrap();
+        assert_eq!(add(&mut slices, &numbers[..1]), 2, "the end is synced");
+        slices.finish().unwrap();
+        for fence in [7, 8] {
+            let mut given_up = Slices::new(&runtime, &writer, fence).lazily();
+            let head = "INSERT INTO numbers VALUES";
+            let added = given_up.rows(head, "(?)", "", &[1_u64], |b, n| b.number(*n));
+            assert_eq!(added.is_ok(), fence == 7);
+            drop(given_up);
+            assert_eq!(synchronous(&runtime, &mut writer.lock()), 2, "given up");
+        }
+    }
+
+    #[test]
+    fn between_slices_the_writer_is_free_and_others_have_their_time() {
+        let runtime = runtime();
+        let writer = writer(&runtime);
         let pauses = Cell::new(0);
         let between = |_| {
             assert!(writer.try_lock().is_some(), "the writer is free");

@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+use lz4_flex::block::{compress_prepend_size, decompress_size_prepended};
+use sqlx::SqliteConnection;
+
 use super::*;
 
 /// The public key of the log.
@@ -206,13 +209,7 @@ async fn receipts_of_a_killed_host_are_proven_and_changed_ones_are_not() {
     let options =
         SqliteConnectOptions::new().filename(scene.world.scheme.state().join("rialto.db"));
     let mut database = options.connect().await.unwrap();
-    let forge = "UPDATE receipts SET body = replace(body, '\"fuelLimit\":', '\"fuelLimit\":9') WHERE subject LIKE '%' || ?";
-    let forged = sqlx::query(forge)
-        .bind(&ids.0)
-        .execute(&mut database)
-        .await
-        .unwrap();
-    assert!(forged.rows_affected() > 0);
+    forge(&mut database, &ids.0).await;
     database.close().await.unwrap();
     tokio::task::block_in_place(|| scene.world.host.restart()).unwrap();
     let file = place.path().join("forged.json");
@@ -222,6 +219,37 @@ async fn receipts_of_a_killed_host_are_proven_and_changed_ones_are_not() {
         "{refused}"
     );
     assert!(!file.exists());
+}
+
+/// Change the limits of fuel in all receipts of the pages that have those about an id.
+async fn forge(database: &mut SqliteConnection, id: &str) {
+    let pages = "SELECT page, bodies FROM receipt_pages
+                 WHERE page IN (SELECT page FROM receipts WHERE subject LIKE '%' || ?)";
+    let pages: Vec<(i64, Vec<u8>)> = sqlx::query_as(pages)
+        .bind(id)
+        .fetch_all(&mut *database)
+        .await
+        .unwrap();
+    assert!(!pages.is_empty());
+    for (page, bodies) in pages {
+        let (layout, packed) = bodies.split_first().unwrap();
+        let mut bodies = decompress_size_prepended(packed).unwrap();
+        let limit = br#""fuelLimit":5"#;
+        let found: Vec<usize> = (0..bodies.len())
+            .filter(|at| bodies[*at..].starts_with(limit))
+            .collect();
+        assert!(!found.is_empty());
+        for at in found {
+            bodies[at + limit.len() - 1] = b'9';
+        }
+        let forged = [&[*layout][..], &compress_prepend_size(&bodies)].concat();
+        sqlx::query("UPDATE receipt_pages SET bodies = ? WHERE page = ?")
+            .bind(forged)
+            .bind(page)
+            .execute(&mut *database)
+            .await
+            .unwrap();
+    }
 }
 
 #[tokio::test]
