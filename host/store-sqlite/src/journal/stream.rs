@@ -18,6 +18,8 @@ const IN_STREAM: u8 = 8;
 const BY_ITSELF: u8 = 7;
 /// The bytes before an entry's part of the stream.
 const HEAD: usize = 5;
+/// LZ4 makes at most so many bytes of one.
+const LONGER_AT_MOST: usize = 256;
 
 /// An entry's bytes that can be read without others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,13 +112,13 @@ impl<'f> Unpacker<'f> {
             return Err(broken("it is cut off"));
         };
         let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
-        *self.0.get_mut() = part;
-        let mut content = Vec::new();
-        let read = (&mut self.0).take(length.into()).read_to_end(&mut content);
-        read.map_err(broken)?;
-        if content.len() != usize::try_from(length).unwrap_or(usize::MAX) {
-            return Err(broken(format!("{} of {length} bytes", content.len())));
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length / LONGER_AT_MOST > part.len() {
+            return Err(broken(format!("{length} bytes in {}", part.len())));
         }
+        *self.0.get_mut() = part;
+        let mut content = vec![0; length];
+        self.0.read_exact(&mut content).map_err(broken)?;
         Ok(Encoded::Plain(content))
     }
 }
