@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use rialto_engine::store::StoreError;
-use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
+use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Executor as _, Sqlite, SqliteConnection, Type};
 use tokio::runtime::Runtime;
 
@@ -201,19 +201,15 @@ impl<'s> Slices<'s> {
             return Ok(());
         };
         self.rows = 0;
-        let mut done = self.runtime.block_on(connection.execute("COMMIT"));
-        if done.is_err() {
+        let committed = self.runtime.block_on(connection.execute("COMMIT"));
+        if committed.is_err() {
             let _ = self.runtime.block_on(connection.execute("ROLLBACK"));
         }
         let eager = self.eager(&mut connection);
-        if done.is_ok()
-            && let Err(error) = eager
-        {
-            done = Err(error);
-        }
         // A waiting thread gets it next.
         MutexGuard::unlock_fair(connection);
-        done.map(|_| ()).map_err(failed)
+        committed.map_err(failed)?;
+        eager
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
@@ -253,12 +249,12 @@ impl<'s> Slices<'s> {
     }
 
     /// Have what others commit with this connection be on the disk.
-    fn eager(&self, connection: &mut SqliteConnection) -> Result<SqliteQueryResult, sqlx::Error> {
+    fn eager(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
         if !self.open_lazy {
-            return Ok(SqliteQueryResult::default());
+            return Ok(());
         }
-        self.runtime
-            .block_on(connection.execute("PRAGMA synchronous = FULL"))
+        let set = connection.execute("PRAGMA synchronous = FULL");
+        self.runtime.block_on(set).map(|_| ()).map_err(failed)
     }
 }
 

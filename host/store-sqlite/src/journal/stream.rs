@@ -4,6 +4,7 @@
 //! A packed entry is the version of its layout, its length before compression (four bytes, little-endian), and its part of
 //! the file's LZ4 frame, which has linked blocks and no end.
 
+use std::borrow::Cow;
 use std::io::{Read as _, Write as _};
 
 use lz4_flex::block::{compress_prepend_size, decompress_size_prepended};
@@ -35,7 +36,7 @@ impl Encoded {
     ///
     /// # Errors
     /// When it is damaged.
-    pub fn content(&self) -> Result<(u8, std::borrow::Cow<'_, [u8]>), StoreError> {
+    pub fn content(&self) -> Result<(u8, Cow<'_, [u8]>), StoreError> {
         match self {
             Self::Plain(content) => Ok((BY_ITSELF, content.into())),
             Self::Packed(bytes) => {
@@ -49,7 +50,7 @@ impl Encoded {
     }
 
     /// The bytes for the table.
-    pub fn packed(&self) -> std::borrow::Cow<'_, [u8]> {
+    pub fn packed(&self) -> Cow<'_, [u8]> {
         match self {
             Self::Packed(bytes) => bytes.into(),
             Self::Plain(content) => {
