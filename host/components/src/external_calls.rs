@@ -14,7 +14,7 @@ use crate::link::EventPayload;
 use crate::names::InterfaceName;
 use crate::release::{Member, Release};
 use crate::surfaces::auditing;
-use crate::turns::{failed, in_member, note, params};
+use crate::turns::{failed, given, in_member, note, params};
 use crate::values::Json;
 
 /// A call, or an event, with its arguments.
@@ -115,13 +115,14 @@ pub(crate) fn tell(
     turn.set_release(release.number);
     let to = subscribers(release, &event.interface, &event.function);
     for (member, export) in &to {
-        let arguments = match params(member, *export, &event.arguments) {
-            Ok(arguments) => arguments,
+        let given = match given(member, *export, &event.arguments) {
+            Ok(given) => given,
             Err(why) => return failed(Some(turn), component, format!("an event {why}")),
         };
         let payload = Payload::Live(Arc::new(EventPayload {
             release: release.number,
-            params: arguments,
+            params: given,
+            types: member.exports[*export].params.clone(),
         }));
         let name = &member.identity.name;
         let staged = turn.deliver(name, &event.interface, &event.function, payload);

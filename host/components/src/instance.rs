@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rialto_values::Values;
 use wasmtime::component::{Func, Instance as WasmInstance, Val};
 use wasmtime::{Engine, Store, Trap};
 use wasmtime_wasi::I32Exit;
@@ -285,7 +286,7 @@ impl Member {
         Ok(())
     }
 
-    /// Call an exported function, by its index in `exports`.
+    /// Call an exported function, by its index in `exports`, with trees of its types.
     ///
     /// # Errors
     /// When the component traps or exceeds a limit. The instance must then be dropped.
@@ -298,6 +299,20 @@ impl Member {
     ) -> wasmtime::Result<()> {
         let func = self.func(instance, export)?;
         func.call(&mut instance.store, params, results)
+    }
+
+    /// Call an exported function, by its index in `exports`, with values of its types as bytes.
+    ///
+    /// # Errors
+    /// As for [`invoke`](Self::invoke), and when the values are of other types.
+    pub fn call(
+        &self,
+        instance: &mut Instance,
+        export: usize,
+        given: &Values,
+    ) -> wasmtime::Result<Values> {
+        let func = self.func(instance, export)?;
+        rialto_values::call(&func, &mut instance.store, given)
     }
 
     fn func(&self, instance: &mut Instance, export: usize) -> wasmtime::Result<Func> {

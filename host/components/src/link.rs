@@ -1,5 +1,6 @@
 //! Links a component's imports: surfaces to the host, calls to the provider's instances, events to deliveries,
-//! steps to rules. Values cross as `Val`s by the components' own types, so a new context needs no change here.
+//! steps to rules. Values cross by the components' own types, so a new context needs no change here: those of calls and
+//! events as bytes ([`rialto_values`]), those of steps as trees, because receipts have them as JSON.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -8,7 +9,9 @@ use std::sync::Arc;
 use rialto_engine::history::Step;
 use rialto_engine::stimulus::LivePayload;
 use rialto_engine::{Interrupt, Name, Payload};
+use rialto_values::Values;
 use wasmtime::StoreContextMut;
+use wasmtime::component::types::Type;
 use wasmtime::component::{Linker, LinkerInstance, Val};
 
 use crate::asking;
@@ -17,10 +20,10 @@ use crate::guest::{Active, CALL_DEPTH_MAX, Guest, Source};
 use crate::introspect::{Function, Shape};
 use crate::names::InterfaceName;
 use crate::release::Member;
-use crate::remembered::Reading;
+use crate::remembered::{Call, Reading};
 use crate::spec::ReleaseSpec;
 use crate::surfaces;
-use crate::values::{Json, size};
+use crate::values::Json;
 use crate::wasi;
 use crate::wiring::{READ_SECRET, Target, Wiring, secrets_handler};
 
@@ -29,12 +32,22 @@ pub struct EventPayload {
     /// The release on which it was published. The arguments have its types.
     pub release: u64,
     /// The arguments.
-    pub params: Vec<Val>,
+    pub params: Values,
+    /// Their types.
+    pub types: Arc<[Type]>,
+}
+
+impl EventPayload {
+    fn trees(&self) -> Vec<Val> {
+        let trees = self.params.trees(&*self.types);
+        trees.expect("the arguments were read by these types")
+    }
 }
 
 impl LivePayload for EventPayload {
     fn encode(&self) -> Vec<u8> {
-        let params: Vec<Json<'_>> = self.params.iter().map(Json).collect();
+        let params = self.trees();
+        let params: Vec<Json<'_>> = params.iter().map(Json).collect();
         // Only plain values cross between components (the wiring checks this), and all of these can be
         // encoded.
         serde_json::to_vec(&params).unwrap_or_default()
@@ -45,7 +58,7 @@ impl LivePayload for EventPayload {
     }
 
     fn bytes(&self) -> usize {
-        self.params.iter().map(size).sum()
+        self.params.size()
     }
 }
 
@@ -166,19 +179,12 @@ fn call(
     names: Names,
 ) -> wasmtime::Result<()> {
     let label: Name = label.into();
-    instance.func_new(&function.name, move |mut store, _, params, results| {
-        let named: Vec<Val>;
-        let params = match names {
-            Names::Nobody => params,
-            Names::TheCaller => {
-                let caller = Val::String(store.data().identity.name.to_string());
-                named = std::iter::once(caller)
-                    .chain(params.iter().cloned())
-                    .collect();
-                &named
-            }
-        };
+    let answer = move |mut store: StoreContextMut<'_, Guest>, given: Values| {
         let caller = store.data().identity.name.clone();
+        let given = match names {
+            Names::Nobody => given,
+            Names::TheCaller => given.behind(&caller)?,
+        };
         let mut active = lend(&mut store)?;
         let own_caller = active.caller.replace(Source::Component(caller));
         let own_agreed = active.agreed.take();
@@ -190,11 +196,11 @@ fn call(
         let (active, outcome) = match names {
             Names::Nobody => {
                 let is_read = own_reading.is_some();
-                answer_in_turn(member, active, (export, is_read), params, results)
+                answer_in_turn(member, active, (export, is_read), given)
             }
             Names::TheCaller => {
-                let (active, outcome) = call_in_turn(member, active, export, params, results);
-                (active, outcome.map(|()| None))
+                let (active, outcome) = call_in_turn(member, active, export, &given);
+                (active, outcome.map(|results| (results, None)))
             }
         };
         let Some(mut active) = active else {
@@ -212,11 +218,22 @@ fn call(
         active.agreed = own_agreed;
         active.what_if = own_what_if;
         active.reading = own_reading;
-        let outcome = outcome.map(|read| active.has_been_answered(read));
+        let outcome = outcome.map(|(results, read)| {
+            active.has_been_answered(read);
+            results
+        });
         store.data_mut().active = Some(active);
-        outcome.map_err(|error| explain(member, error))?;
-        noted.map_err(wasmtime::Error::from)
-    })
+        let results = outcome.map_err(|error| explain(member, error))?;
+        noted.map_err(wasmtime::Error::from)?;
+        Ok(results)
+    };
+    let types = (params(function), &function.results);
+    rialto_values::link(instance, &function.name, types, Arc::new(answer))
+}
+
+/// The types of a function's parameters.
+fn params(function: &Function) -> impl Iterator<Item = &Type> {
+    function.params.iter().map(|(_, ty)| ty)
 }
 
 /// Explain an error in words, with the name of the component that caused it. An interrupt of the turn stays as
@@ -246,33 +263,38 @@ fn lend(store: &mut StoreContextMut<'_, Guest>) -> wasmtime::Result<Active> {
     Ok(active)
 }
 
-/// Answer a call of a component's exported function as part of a turn: as before, or by calling it. Returns what was read for
-/// the answer if nothing else was done, and the caller's own answer may depend on it.
+/// Answer a call of a component's exported function as part of a turn: as before, or by calling it. Returns the results, and
+/// what was read for them if nothing else was done, and the caller's own answer may depend on it.
 fn answer_in_turn(
     member: &Member,
     mut active: Active,
     (export, is_read): (usize, bool),
-    params: &[Val],
-    results: &mut [Val],
-) -> (Option<Active>, wasmtime::Result<Option<Reading>>) {
-    let call = member.answers.call(export, params);
-    if let Some(answer) = call.as_ref().and_then(|call| member.answers.find(call)) {
+    given: Values,
+) -> (Option<Active>, wasmtime::Result<(Values, Option<Reading>)>) {
+    if !member.answers.are_worth_it(export) {
+        let (active, outcome) = call_in_turn(member, active, export, &given);
+        return (active, outcome.map(|results| (results, None)));
+    }
+    let call = Call { export, given };
+    if let Some(answer) = member.answers.find(&call) {
         match answer.is_current(&mut active.turn) {
             Ok(true) => {
-                results.clone_from_slice(&answer.results);
                 member.answers.was_given(export);
-                return (Some(active), Ok(is_read.then(|| answer.reading())));
+                let read = is_read.then(|| answer.reading());
+                return (Some(active), Ok((answer.results.clone(), read)));
             }
             Ok(false) => {}
             Err(interrupt) => return (Some(active), Err(interrupt.into())),
         }
     }
-    active.reading = call.as_ref().map(|_| Reading::default());
-    let (mut active, outcome) = call_in_turn(member, active, export, params, results);
+    active.reading = Some(Reading::default());
+    let (mut active, outcome) = call_in_turn(member, active, export, &call.given);
     let reading = active.as_mut().and_then(|active| active.reading.take());
-    let read =
-        outcome.map(|()| call.and_then(|call| member.answers.keep(export, call, reading, results)));
-    (active, read)
+    let answered = outcome.map(|results| {
+        let read = member.answers.keep(call, reading, &results);
+        (results, read)
+    });
+    (active, answered)
 }
 
 /// Call a component's exported function as part of a turn.
@@ -280,9 +302,8 @@ pub(crate) fn call_in_turn(
     member: &Member,
     active: Active,
     export: usize,
-    params: &[Val],
-    results: &mut [Val],
-) -> (Option<Active>, wasmtime::Result<()>) {
+    given: &Values,
+) -> (Option<Active>, wasmtime::Result<Values>) {
     let mut lease = match member.lease() {
         Ok(lease) => lease,
         Err(error) => return (Some(active), Err(error)),
@@ -290,7 +311,7 @@ pub(crate) fn call_in_turn(
     lease.store.data_mut().active = Some(active);
     let outcome = member
         .arm(&mut lease.store)
-        .and_then(|()| lease.call(|i| member.invoke(i, export, params, results)));
+        .and_then(|()| lease.call(|i| member.call(i, export, given)));
     let active = lease.store.data_mut().active.take();
     if outcome.is_ok() {
         lease.give_back();
@@ -307,38 +328,42 @@ fn publish(
     let event: Name = function.name.as_str().into();
     let names: Vec<Name> = to.iter().map(|s| s.component.clone()).collect();
     let label: Name = label.into();
-    let members: Vec<String> = function
-        .params
-        .iter()
-        .map(|(name, _)| name.clone())
-        .collect();
-    instance.func_new(&function.name, move |mut store, _, params, _| {
+    let members = function.params.iter().map(|(name, _)| name.clone());
+    let members: Vec<String> = members.collect();
+    let types: Arc<[Type]> = params(function).cloned().collect();
+    let published = move |mut store: StoreContextMut<'_, Guest>, given: Values| {
         let guest = store.data_mut().acts();
         let publisher = guest.identity.name.clone();
         let release = guest.active.as_ref().map_or(0, |a| a.release.number);
         let turn = guest.turn()?;
-        let payload = Payload::Live(Arc::new(EventPayload {
-            release,
-            params: params.to_vec(),
-        }));
         turn.note(Step::Published {
             event: event.clone(),
             to: names.clone(),
         })?;
+        let payload = Arc::new(EventPayload {
+            release,
+            params: given,
+            types: types.clone(),
+        });
         for s in &to {
-            turn.deliver(&s.component, &s.interface, &s.function, payload.clone())
+            let payload = Payload::Live(payload.clone());
+            turn.deliver(&s.component, &s.interface, &s.function, payload)
                 .map_err(wasmtime::Error::from)?;
         }
-        turn.publish(&label, &publisher, &|| arguments(&members, params))
-            .map_err(wasmtime::Error::from)
-    })
+        turn.publish(&label, &publisher, &|| arguments(&members, &payload))
+            .map_err(wasmtime::Error::from)?;
+        Ok(Values::default())
+    };
+    let types = (params(function), &[]);
+    rialto_values::link(instance, &function.name, types, Arc::new(published))
 }
 
 /// The arguments of an event for the outside: its only one if that is a record, else an object of all.
-fn arguments(members: &[String], params: &[Val]) -> String {
-    let text = match params {
+fn arguments(members: &[String], payload: &EventPayload) -> String {
+    let params = payload.trees();
+    let text = match params.as_slice() {
         [only @ Val::Record(_)] => serde_json::to_string(&Json(only)),
-        _ => {
+        params => {
             let named = members.iter().zip(params);
             let named: BTreeMap<&String, Json<'_>> =
                 named.map(|(name, value)| (name, Json(value))).collect();

@@ -36,7 +36,7 @@ pub struct Export {
     /// Where wasmtime finds it.
     pub index: ComponentExportIndex,
     /// The types of its parameters.
-    pub params: Vec<Type>,
+    pub params: Arc<[Type]>,
     /// How many results it has: none or one.
     pub results: usize,
 }

@@ -15,15 +15,16 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use foldhash::HashMap;
 use parking_lot::Mutex;
 use rialto_engine::{DocumentKey, Interrupt, Name, Turn};
-use wasmtime::component::Val;
+use rialto_values::Values;
 
 use crate::guest::Active;
-use crate::values::size;
 
 /// Bytes of all answers of one component, with what was read for them. Beyond it, all are forgotten.
 const BYTES_MAX: usize = 4 << 20;
 /// Bytes of one answer, with what was read for it.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
+/// Bytes of an answer beside those of its texts, roughly.
+const ENTRY: usize = 256;
 /// Documents that were read for one answer.
 const READ_MAX: usize = 16;
 
@@ -88,7 +89,7 @@ impl Active {
 #[derive(Debug)]
 pub(crate) struct Answer {
     documents: Vec<(DocumentKey, Option<Name>)>,
-    pub results: Vec<Val>,
+    pub results: Values,
     /// Roughly, with the call.
     bytes: usize,
 }
@@ -114,71 +115,13 @@ impl Answer {
     }
 }
 
-/// A call: the function's index among the exports, and its arguments.
+/// A call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Call(Vec<u8>);
-
-impl Call {
-    /// None if an argument is a number with a fraction: two that are not equal may be the same to a component.
-    pub fn new(export: usize, params: &[Val]) -> Option<Self> {
-        let mut bytes = Vec::with_capacity(64);
-        bytes.extend(export.to_le_bytes());
-        params
-            .iter()
-            .try_for_each(|value| append(&mut bytes, value))?;
-        Some(Self(bytes))
-    }
-}
-
-/// Append a value of a known type, so that different values have different bytes.
-fn append(bytes: &mut Vec<u8>, value: &Val) -> Option<()> {
-    fn text(bytes: &mut Vec<u8>, text: &str) {
-        bytes.extend(text.len().to_le_bytes());
-        bytes.extend(text.as_bytes());
-    }
-    fn all(bytes: &mut Vec<u8>, values: &[Val]) -> Option<()> {
-        bytes.extend(values.len().to_le_bytes());
-        values.iter().try_for_each(|value| append(bytes, value))
-    }
-    fn payload(bytes: &mut Vec<u8>, payload: Option<&Val>) -> Option<()> {
-        bytes.push(u8::from(payload.is_some()));
-        payload.map_or(Some(()), |value| append(bytes, value))
-    }
-    match value {
-        Val::Bool(v) => bytes.push(u8::from(*v)),
-        Val::S8(v) => bytes.extend(v.to_le_bytes()),
-        Val::U8(v) => bytes.push(*v),
-        Val::S16(v) => bytes.extend(v.to_le_bytes()),
-        Val::U16(v) => bytes.extend(v.to_le_bytes()),
-        Val::S32(v) => bytes.extend(v.to_le_bytes()),
-        Val::U32(v) => bytes.extend(v.to_le_bytes()),
-        Val::S64(v) => bytes.extend(v.to_le_bytes()),
-        Val::U64(v) => bytes.extend(v.to_le_bytes()),
-        Val::Char(v) => bytes.extend(u32::from(*v).to_le_bytes()),
-        Val::String(v) | Val::Enum(v) => text(bytes, v),
-        Val::List(values) | Val::Tuple(values) => all(bytes, values)?,
-        Val::Record(fields) => {
-            for (_, value) in fields {
-                append(bytes, value)?;
-            }
-        }
-        Val::Variant(case, inner) => {
-            text(bytes, case);
-            payload(bytes, inner.as_deref())?;
-        }
-        Val::Option(inner) => payload(bytes, inner.as_deref())?,
-        Val::Result(result) => {
-            let (Ok(inner) | Err(inner)) = result;
-            bytes.push(u8::from(result.is_ok()));
-            payload(bytes, inner.as_deref())?;
-        }
-        Val::Flags(names) => {
-            bytes.extend(names.len().to_le_bytes());
-            names.iter().for_each(|name| text(bytes, name));
-        }
-        _ => return None,
-    }
-    Some(())
+pub(crate) struct Call {
+    /// The function's index among the exports.
+    pub export: usize,
+    /// Its arguments.
+    pub given: Values,
 }
 
 /// The remembered answers of one component of a release.
@@ -216,12 +159,14 @@ impl Answers {
         }
     }
 
-    /// The call, if answers of this function are worth looking for.
-    pub fn call(&self, export: usize, params: &[Val]) -> Option<Call> {
-        let credit = self.credits.get(export)?;
+    /// Whether answers of this function are worth looking for.
+    pub fn are_worth_it(&self, export: usize) -> bool {
+        let Some(credit) = self.credits.get(export) else {
+            return false;
+        };
         let has = credit.load(Ordering::Relaxed) + CREDIT_MAX;
         if has > 0 {
-            return Call::new(export, params);
+            return true;
         }
         let next = if has > -LEFT_ALONE {
             has - 1
@@ -229,7 +174,7 @@ impl Answers {
             TRIED_AGAIN
         };
         credit.store(next - CREDIT_MAX, Ordering::Relaxed);
-        None
+        false
     }
 
     /// The answer that was given last.
@@ -245,11 +190,11 @@ impl Answers {
     /// Remember the answer to a call, if it may be. Returns what was read for it.
     pub fn keep(
         &self,
-        export: usize,
-        call: Call,
+        mut call: Call,
         reading: Option<Reading>,
-        results: &[Val],
+        results: &Values,
     ) -> Option<Reading> {
+        let export = call.export;
         let reading = reading.filter(|reading| !reading.acts);
         let Some(reading) = reading else {
             self.change(export, -UNFIT);
@@ -258,11 +203,12 @@ impl Answers {
         self.change(export, -UNKNOWN);
         let documents = reading.documents.iter();
         let read = documents.map(|(key, body)| key.id.len() + body.as_ref().map_or(0, |b| b.len()));
-        let bytes = call.0.len() + read.sum::<usize>() + results.iter().map(size).sum::<usize>();
+        let bytes = ENTRY + call.given.bytes().len() + read.sum::<usize>() + results.bytes().len();
         if bytes <= ANSWER_BYTES_MAX {
+            call.given.shrink();
             let answer = Answer {
                 documents: reading.documents.clone(),
-                results: results.to_vec(),
+                results: results.clone(),
                 bytes,
             };
             self.kept.lock().add(call, answer);
@@ -284,66 +230,16 @@ mod tests {
 
     use super::*;
 
-    fn text(text: &str) -> Val {
-        Val::String(text.to_owned())
+    /// A string's bytes.
+    fn text(text: &str) -> Values {
+        Values::default().behind(text).unwrap()
     }
 
-    fn call(params: &[Val]) -> Call {
-        Call::new(0, params).unwrap()
-    }
-
-    fn some(value: Val) -> Val {
-        Val::Option(Some(Box::new(value)))
-    }
-
-    #[test]
-    fn different_arguments_of_a_type_are_different_calls() {
-        let list = |texts: &[&str]| Val::List(texts.iter().map(|one| text(one)).collect());
-        let record = |a: &str, b: &str| {
-            Val::Record(vec![("a".to_owned(), text(a)), ("b".to_owned(), text(b))])
-        };
-        let variant =
-            |case: &str, inner: Option<Val>| Val::Variant(case.to_owned(), inner.map(Box::new));
-        let same_type = [
-            vec![text(""), text("a"), text("ab")],
-            vec![
-                list(&[]),
-                list(&[""]),
-                list(&["", ""]),
-                list(&["a", "b"]),
-                list(&["ab"]),
-            ],
-            vec![record("a", "b"), record("ab", ""), record("", "ab")],
-            vec![
-                Val::Option(None),
-                some(Val::Option(None)),
-                some(some(text(""))),
-            ],
-            vec![
-                variant("a", None),
-                variant("b", None),
-                variant("b", Some(text(""))),
-            ],
-            vec![
-                Val::Result(Ok(None)),
-                Val::Result(Err(None)),
-                Val::Result(Err(Some(Box::new(Val::Bool(false))))),
-                Val::Result(Err(Some(Box::new(Val::Bool(true))))),
-            ],
-            vec![Val::U64(0), Val::U64(256), Val::U64(u64::MAX)],
-            vec![Val::Flags(Vec::new()), Val::Flags(vec!["a".to_owned()])],
-        ];
-        for values in same_type {
-            for (n, one) in values.iter().enumerate() {
-                for (m, other) in values.iter().enumerate() {
-                    let [one, other] = [one, other].map(|value| call(std::slice::from_ref(value)));
-                    assert_eq!(one == other, n == m, "{values:?}: {n} and {m}");
-                }
-            }
+    fn call(given: &str) -> Call {
+        Call {
+            export: 0,
+            given: text(given),
         }
-        assert_ne!(call(&[text("ab"), text("")]), call(&[text("a"), text("b")]));
-        assert_ne!(Call::new(0, &[]), Call::new(1, &[]));
-        assert_eq!(Call::new(0, &[Val::Float64(0.0)]), None);
     }
 
     #[test]
@@ -351,41 +247,40 @@ mod tests {
         let answers = Answers::of(1);
         let long = "x".repeat(ANSWER_BYTES_MAX / 2);
         for n in 0..1_000 {
-            let call = call(&[Val::U32(n % 300)]);
-            answers.keep(0, call, Some(Reading::default()), &[text(&long)]);
+            let call = call(&(n % 300).to_string());
+            answers.keep(call, Some(Reading::default()), &text(&long));
             let kept = answers.kept.lock();
             let bytes: usize = kept.answers.values().map(|answer| answer.bytes).sum();
             assert_eq!(kept.bytes, bytes);
             assert!(bytes <= BYTES_MAX && !kept.answers.is_empty());
         }
+        for n in 0..50_000 {
+            answers.keep(call(&n.to_string()), Some(Reading::default()), &text(""));
+            let kept = answers.kept.lock().answers.len();
+            assert!(
+                kept <= BYTES_MAX / ENTRY,
+                "small ones take memory too: {kept}"
+            );
+        }
         let too_long = "x".repeat(ANSWER_BYTES_MAX);
-        let last = call(&[Val::U32(1_000)]);
-        let read = answers.keep(
-            0,
-            last.clone(),
-            Some(Reading::default()),
-            &[text(&too_long)],
-        );
+        let last = call("last");
+        let read = answers.keep(last.clone(), Some(Reading::default()), &text(&too_long));
         assert!(read.is_some() && answers.find(&last).is_none());
     }
 
     #[test]
     fn a_function_without_credit_is_left_alone_and_tried_again() {
         let answers = Answers::of(1);
-        let tries = |most: usize| {
-            (0..most)
-                .take_while(|_| answers.call(0, &[]).is_some())
-                .count()
-        };
+        let tries = |most: usize| (0..most).take_while(|_| answers.are_worth_it(0)).count();
         assert_eq!(tries(10), 10);
         for _ in 0..CREDIT_MAX / UNFIT {
             let acted = Reading {
                 acts: true,
                 ..Reading::default()
             };
-            assert!(answers.keep(0, call(&[]), Some(acted), &[]).is_none());
+            assert!(answers.keep(call(""), Some(acted), &text("")).is_none());
         }
-        let alone = (0..2 * LEFT_ALONE).take_while(|_| answers.call(0, &[]).is_none());
+        let alone = (0..2 * LEFT_ALONE).take_while(|_| !answers.are_worth_it(0));
         assert_eq!(alone.count(), usize::try_from(LEFT_ALONE).unwrap() + 1);
         for _ in 0..100 {
             answers.was_given(0);
@@ -395,6 +290,6 @@ mod tests {
             0,
             "no more than the most"
         );
-        assert!(answers.call(1, &[]).is_none(), "there is no such function");
+        assert!(!answers.are_worth_it(1), "there is no such function");
     }
 }

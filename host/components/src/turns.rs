@@ -7,6 +7,7 @@ use rialto_engine::network::Report;
 use rialto_engine::stimulus::LivePayload as _;
 use rialto_engine::store::StoredReminder;
 use rialto_engine::{Delivery, Failure, Handled, Handler, Name, Payload, Reply, Stimulus, Turn};
+use rialto_values::Values;
 use wasmtime::component::Val;
 
 use crate::activation::activate;
@@ -241,43 +242,51 @@ fn event(release: &Arc<Release>, delivery: &Delivery, mut turn: Turn) -> Handled
         );
         return failed(Some(turn), component, reason);
     };
-    let stored;
-    let params = match &delivery.payload {
+    let decoded;
+    let given = match &delivery.payload {
         Payload::Live(live) => match live.as_any().downcast_ref::<EventPayload>() {
-            Some(payload) if payload.release == release.number => &payload.params,
+            Some(payload) if payload.release == release.number => Ok(&payload.params),
             // Published on another release, whose types may differ: decoded as if it came from disk.
-            Some(payload) => match stored_params(member, export, &payload.encode()) {
-                Ok(params) => {
-                    stored = params;
-                    &stored
-                }
-                Err(reason) => return failed(Some(turn), component, reason),
-            },
+            Some(payload) => Err(payload.encode()),
             None => return failed(Some(turn), component, "its payload is no event".into()),
         },
-        Payload::Stored(bytes) => match stored_params(member, export, bytes) {
+        Payload::Stored(bytes) => Err(bytes.to_vec()),
+    };
+    let given = match given {
+        Ok(given) => given,
+        Err(bytes) => match stored_params(member, export, &bytes) {
             Ok(params) => {
-                stored = params;
-                &stored
+                decoded = params;
+                &decoded
             }
             Err(reason) => return failed(Some(turn), component, reason),
         },
     };
     let active = Active::begins(turn, release.clone());
-    let (active, outcome) = call_in_turn(member, active, export, params, &mut []);
+    let (active, outcome) = call_in_turn(member, active, export, given);
     Handled {
         turn: active.map(|active| active.turn),
         outcome: match outcome {
-            Ok(()) => Ok(Box::new(())),
+            Ok(_) => Ok(Box::new(())),
             Err(error) => Err(failure(member, error)),
         },
     }
 }
 
-fn stored_params(member: &Member, export: usize, bytes: &[u8]) -> Result<Vec<Val>, String> {
+fn stored_params(member: &Member, export: usize, bytes: &[u8]) -> Result<Values, String> {
     let values: Vec<serde_json::Value> =
         serde_json::from_slice(bytes).map_err(|e| format!("a stored event is no JSON: {e}"))?;
-    params(member, export, &values).map_err(|why| format!("a stored event {why}"))
+    given(member, export, &values).map_err(|why| format!("a stored event {why}"))
+}
+
+/// The arguments of an exported function as bytes, from their JSON.
+pub(crate) fn given(
+    member: &Member,
+    export: usize,
+    values: &[serde_json::Value],
+) -> Result<Values, String> {
+    let trees = params(member, export, values)?;
+    Values::of(member.exports[export].params.iter(), &trees).map_err(|e| e.to_string())
 }
 
 /// The arguments of an exported function, from their JSON.

@@ -74,25 +74,6 @@ fn one<S: Serializer>(serializer: S, name: &str, payload: Option<&Val>) -> Resul
     map.end()
 }
 
-/// Roughly the bytes of a value's JSON.
-pub(crate) fn size(value: &Val) -> usize {
-    /// A number, or a name with its quotation marks and comma.
-    const PLAIN: usize = 12;
-    let inner = match value {
-        Val::String(text) => text.len(),
-        Val::List(all) | Val::Tuple(all) => all.iter().map(size).sum(),
-        Val::Record(fields) => fields.iter().map(|(name, v)| name.len() + size(v)).sum(),
-        Val::Variant(name, payload) => name.len() + payload.as_deref().map_or(0, size),
-        Val::Enum(name) => name.len(),
-        Val::Option(payload) | Val::Result(Ok(payload) | Err(payload)) => {
-            payload.as_deref().map_or(0, size)
-        }
-        Val::Flags(names) => names.iter().map(|name| name.len() + PLAIN).sum(),
-        _ => 0,
-    };
-    inner + PLAIN
-}
-
 /// Why a stored value does not fit its type.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: expected {expected}")]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Finding;
 use crate::process;
 
-/// Crates and the crates that they may use. Only `rialto-components` uses wasmtime, only `rialto-edge` HTTP,
+/// Crates and the crates that they may use. Only `rialto-components` and `rialto-values` use wasmtime, only `rialto-edge` HTTP,
 /// and backends neither.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-engine", &["rialto-fatal"]),
@@ -54,6 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rialto-signatures", &[]),
     ("rialto-tls", &[]),
     ("rialto-tokens", &["rialto-signatures"]),
+    ("rialto-values", &[]),
     (
         "rialto-components",
         &[
@@ -64,6 +65,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "rialto-keys",
             "rialto-receipts",
             "rialto-signatures",
+            "rialto-values",
         ],
     ),
     (
@@ -204,7 +206,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("cryptoki", &["rialto-pkcs11"]),
     // The host's own tokens have a stricter verifier.
     ("jsonwebtoken", &["rialto-sign-in"]),
-    ("wasmtime", &["rialto-components"]),
+    ("wasmtime", &["rialto-components", "rialto-values"]),
     ("wasmtime-wasi", &["rialto-components"]),
     // Tests and the demonstration damage a store by SQL, as a stranger would.
     (

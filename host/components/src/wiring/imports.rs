@@ -135,7 +135,7 @@ impl Wirer<'_> {
         let answers = answers.and_then(|export| export.function(READ_SECRET));
         let fits = answers.is_some_and(|answers| {
             matches!(&import.functions[..], [read] if read.name == READ && read.results == answers.results
-                && matches!((&read.params[..], &answers.params[..]), ([(_, name)], [(_, owner), (_, other)]) if name == owner && name == other))
+                && matches!((&read.params[..], &answers.params[..]), ([(_, name)], [(_, owner @ Type::String), (_, other)]) if name == owner && name == other))
         });
         if !fits {
             let what = format!("imports {name}, which does not fit {handler}");

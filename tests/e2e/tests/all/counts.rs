@@ -23,8 +23,8 @@ const PACE: Duration = Duration::from_millis(100);
 const COUNTS: [(&str, f64, f64); 4] = [
     ("rialto_turns_executed_total", 43.0, 0.02),
     ("rialto_documents_written_total", 20.4, 0.02),
-    ("rialto_allocations_total", 5_449.0, 0.02),
-    ("rialto_allocated_bytes_total", 832_000.0, 0.03),
+    ("rialto_allocations_total", 2_982.0, 0.02),
+    ("rialto_allocated_bytes_total", 718_000.0, 0.03),
 ];
 /// Instructions of the rules of a payment: one verdict about its quote, two about its transfer.
 const FUEL: u64 = 124_700;

@@ -1,0 +1,249 @@
+//! Writes values for a component: into its memory, or as core values. The component gives the memory itself, through its
+//! `realloc`, one block for each string and list.
+
+use wasmtime::component::__internal::wasmtime_environ::component::StringEncoding;
+use wasmtime::component::__internal::{ComponentTypes, InterfaceType, LowerContext};
+use wasmtime::component::Lower;
+use wasmtime::{Result, ValRaw, bail, format_err};
+
+use crate::bytes::{Malformed, Reader, Values};
+use crate::calls::lower_text;
+use crate::lift::{Cases, is_as_in_memory, not_plain};
+
+/// The most bytes of one string or list, by the canonical ABI.
+const BLOCK_MAX: usize = (1 << 31) - 1;
+
+/// Writes values of one call.
+pub(crate) struct Lowerer<'c, 'a, 'v, T: 'static> {
+    cx: &'c mut LowerContext<'a, T>,
+    types: &'a ComponentTypes,
+    is_utf8: bool,
+    values: Reader<'v>,
+}
+
+impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
+    pub fn new(cx: &'c mut LowerContext<'a, T>, values: &'v Values) -> Self {
+        let is_utf8 = matches!(cx.options().string_encoding, StringEncoding::Utf8);
+        Self {
+            types: cx.types,
+            cx,
+            is_utf8,
+            values: Reader::of(values),
+        }
+    }
+
+    /// All values were written.
+    pub fn finish(self) -> Result<()> {
+        Ok(self.values.ends()?)
+    }
+
+    /// Write a value into a new block of memory. Returns its address.
+    pub fn store_new(&mut self, ty: InterfaceType) -> Result<usize> {
+        let abi = self.types.canonical_abi(&ty);
+        let address = self.cx.realloc(0, 0, abi.align32, abi.size32 as usize)?;
+        self.store(ty, address)?;
+        Ok(address)
+    }
+
+    /// Write a value into memory at this address, where there is room for it.
+    pub fn store(&mut self, ty: InterfaceType, at: usize) -> Result<()> {
+        let types = self.types;
+        match ty {
+            InterfaceType::Bool | InterfaceType::S8 | InterfaceType::U8 => self.copy::<1>(at),
+            InterfaceType::S16 | InterfaceType::U16 => self.copy::<2>(at),
+            InterfaceType::S32
+            | InterfaceType::U32
+            | InterfaceType::Float32
+            | InterfaceType::Char => self.copy::<4>(at),
+            InterfaceType::S64 | InterfaceType::U64 | InterfaceType::Float64 => self.copy::<8>(at),
+            InterfaceType::String => {
+                if !self.is_utf8 {
+                    let text = self.values.text()?;
+                    return text.linear_lower_to_memory(self.cx, ty, at);
+                }
+                let pair = self.string()?;
+                self.put_pair(at, pair)
+            }
+            InterfaceType::List(list) => {
+                let pair = self.list(types[list].element)?;
+                self.put_pair(at, pair)
+            }
+            InterfaceType::Record(record) => {
+                self.store_all(types[record].fields.iter().map(|field| field.ty), at)
+            }
+            InterfaceType::Tuple(tuple) => self.store_all(types[tuple].types.iter().copied(), at),
+            InterfaceType::Flags(flags) => {
+                let bytes = self.values.take(types[flags].abi.size32 as usize)?;
+                self.put(at, bytes)
+            }
+            InterfaceType::Variant(_)
+            | InterfaceType::Enum(_)
+            | InterfaceType::Option(_)
+            | InterfaceType::Result(_) => {
+                let cases = Cases::of(types, ty);
+                let (case, payload) = self.case(&cases)?;
+                self.put(at, &case.to_le_bytes()[..cases.size])?;
+                payload.map_or(Ok(()), |payload| self.store(payload, at + cases.payload))
+            }
+            _ => Err(not_plain()),
+        }
+    }
+
+    /// Write values one behind the other.
+    fn store_all(&mut self, all: impl Iterator<Item = InterfaceType>, at: usize) -> Result<()> {
+        let mut end = at;
+        for ty in all {
+            let at = self.types.canonical_abi(&ty).next_field32_size(&mut end);
+            self.store(ty, at)?;
+        }
+        Ok(())
+    }
+
+    /// Write a value as core values, and leave room behind them.
+    pub fn lower(&mut self, ty: InterfaceType, flat: &mut &mut [ValRaw]) -> Result<()> {
+        let types = self.types;
+        match ty {
+            InterfaceType::Bool | InterfaceType::U8 => {
+                let [value] = self.values.array()?;
+                push(flat, ValRaw::u32(value.into()))
+            }
+            InterfaceType::S8 => {
+                let value = i8::from_le_bytes(self.values.array()?);
+                push(flat, ValRaw::i32(value.into()))
+            }
+            InterfaceType::U16 => {
+                let value = u16::from_le_bytes(self.values.array()?);
+                push(flat, ValRaw::u32(value.into()))
+            }
+            InterfaceType::S16 => {
+                let value = i16::from_le_bytes(self.values.array()?);
+                push(flat, ValRaw::i32(value.into()))
+            }
+            InterfaceType::S32
+            | InterfaceType::U32
+            | InterfaceType::Float32
+            | InterfaceType::Char => {
+                let bits = u32::from_le_bytes(self.values.array()?);
+                push(flat, ValRaw::u32(bits))
+            }
+            InterfaceType::S64 | InterfaceType::U64 | InterfaceType::Float64 => {
+                let bits = u64::from_le_bytes(self.values.array()?);
+                push(flat, ValRaw::u64(bits))
+            }
+            InterfaceType::String => {
+                if !self.is_utf8 {
+                    let pair = lower_text(self.values.text()?, self.cx)?;
+                    return pair.into_iter().try_for_each(|value| push(flat, value));
+                }
+                let pair = self.string()?;
+                push_pair(flat, pair)
+            }
+            InterfaceType::List(list) => {
+                let pair = self.list(types[list].element)?;
+                push_pair(flat, pair)
+            }
+            InterfaceType::Record(record) => {
+                let mut fields = types[record].fields.iter();
+                fields.try_for_each(|field| self.lower(field.ty, flat))
+            }
+            InterfaceType::Tuple(tuple) => {
+                let mut all = types[tuple].types.iter();
+                all.try_for_each(|ty| self.lower(*ty, flat))
+            }
+            InterfaceType::Flags(flags) => {
+                let bytes = self.values.take(types[flags].abi.size32 as usize)?;
+                bytes.chunks(4).try_for_each(|part| {
+                    let mut word = [0; 4];
+                    word[..part.len()].copy_from_slice(part);
+                    push(flat, ValRaw::u32(u32::from_le_bytes(word)))
+                })
+            }
+            InterfaceType::Variant(_)
+            | InterfaceType::Enum(_)
+            | InterfaceType::Option(_)
+            | InterfaceType::Result(_) => {
+                let cases = Cases::of(types, ty);
+                let (case, payload) = self.case(&cases)?;
+                push(flat, ValRaw::u32(case))?;
+                let mut own = flat
+                    .split_off_mut(..cases.payload_flat)
+                    .ok_or_else(no_room)?;
+                payload.map_or(Ok(()), |payload| self.lower(payload, &mut own))
+            }
+            _ => Err(not_plain()),
+        }
+    }
+
+    fn case(&mut self, cases: &Cases) -> Result<(u32, Option<InterfaceType>)> {
+        let case = self.values.case(cases.size)?;
+        let (_, payload) = cases.case(self.types, case).ok_or(Malformed)?;
+        Ok((case, payload))
+    }
+
+    /// A string as UTF-8 in a block of its own. Returns its address and length.
+    fn string(&mut self) -> Result<(usize, usize)> {
+        let text = self.values.utf8()?;
+        if text.len() > BLOCK_MAX {
+            bail!(
+                "a string of {} bytes is too long for a component",
+                text.len()
+            );
+        }
+        let address = self.cx.realloc(0, 0, 1, text.len())?;
+        self.put(address, text)?;
+        Ok((address, text.len()))
+    }
+
+    /// The items of a list in a block of their own. Returns its address and their number.
+    fn list(&mut self, item: InterfaceType) -> Result<(usize, usize)> {
+        let abi = self.types.canonical_abi(&item);
+        let (length, size) = (self.values.length()?, abi.size32 as usize);
+        let bytes = length.checked_mul(size).filter(|bytes| *bytes <= BLOCK_MAX);
+        let bytes = bytes.ok_or_else(|| format_err!("a list of {length} items is too long"))?;
+        let address = self.cx.realloc(0, 0, abi.align32, bytes)?;
+        if is_as_in_memory(item) {
+            let items = self.values.take(bytes)?;
+            self.put(address, items)?;
+        } else {
+            for n in 0..length {
+                self.store(item, address + n * size)?;
+            }
+        }
+        Ok((address, length))
+    }
+
+    fn copy<const N: usize>(&mut self, at: usize) -> Result<()> {
+        let bytes = self.values.array::<N>()?;
+        self.put(at, &bytes)
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+        let memory = self.cx.as_slice_mut().get_mut(at..);
+        let memory = memory.and_then(|memory| memory.get_mut(..bytes.len()));
+        let memory = memory.ok_or_else(|| format_err!("a value is beyond the end of memory"))?;
+        memory.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn put_pair(&mut self, at: usize, (address, length): (usize, usize)) -> Result<()> {
+        let [address, length] = [address, length].map(u32::try_from);
+        let mut pair = [0; 8];
+        pair[..4].copy_from_slice(&address?.to_le_bytes());
+        pair[4..].copy_from_slice(&length?.to_le_bytes());
+        self.put(at, &pair)
+    }
+}
+
+fn push(flat: &mut &mut [ValRaw], value: ValRaw) -> Result<()> {
+    *flat.split_off_first_mut().ok_or_else(no_room)? = value;
+    Ok(())
+}
+
+fn push_pair(flat: &mut &mut [ValRaw], (address, length): (usize, usize)) -> Result<()> {
+    push(flat, ValRaw::u64(address as u64))?;
+    push(flat, ValRaw::u64(length as u64))
+}
+
+fn no_room() -> wasmtime::Error {
+    format_err!("there is no room for a core value")
+}
