@@ -17,8 +17,10 @@ use wasmtime::component::{Linker, Val};
 use crate::component::{Compiled, Said};
 use crate::types::Ty;
 
+#[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/all/component.rs"]
 mod component;
+#[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/all/types.rs"]
 mod types;
 

@@ -21,9 +21,10 @@
 //! What belongs here: reading, writing and calling by the canonical ABI, and the same values as trees. What does not: which
 //! component calls which, and what values mean.
 //!
-//! [`Passed`](calls) and the other types that wasmtime calls are the only unsafe code: `calls` says why it is right. Property
+//! The types that wasmtime calls are the only unsafe code (`calls.rs`, which says why it is right). Property
 //! tests compare everything with wasmtime's own trees, for types and values of all kinds.
 
+mod abi;
 mod bytes;
 mod calls;
 mod flat;

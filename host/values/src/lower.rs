@@ -6,9 +6,9 @@ use wasmtime::component::__internal::{ComponentTypes, InterfaceType, LowerContex
 use wasmtime::component::Lower;
 use wasmtime::{Result, ValRaw, bail, format_err};
 
+use crate::abi::{Cases, is_as_in_memory, not_plain};
 use crate::bytes::{Malformed, Reader, Values};
 use crate::calls::lower_text;
-use crate::lift::{Cases, is_as_in_memory, not_plain};
 
 /// The most bytes of one string or list, by the canonical ABI.
 const BLOCK_MAX: usize = (1 << 31) - 1;
