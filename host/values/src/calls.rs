@@ -125,6 +125,26 @@ fn is_in_memory(types: &ComponentTypes, ty: &InterfaceType, max: usize) -> bool 
     types.canonical_abi(ty).flat_count(max).is_none()
 }
 
+/// Read values from memory. Of their place, wasmtime gives the beginning alone, because `ABI` says that they have no bytes.
+fn read_at(cx: &mut LiftContext<'_>, ty: InterfaceType, place: &[u8]) -> Result<Values> {
+    let begin = cx.memory().as_ptr().addr();
+    let address = place.as_ptr().addr().wrapping_sub(begin);
+    let mut lifter = Lifter::new(cx);
+    lifter.load_at(ty, address)?;
+    Ok(lifter.finish())
+}
+
+/// Write values into memory, where there is room for them.
+fn write_at<T>(
+    cx: &mut LowerContext<'_, T>,
+    ty: InterfaceType,
+    (values, address): (&Values, usize),
+) -> Result<()> {
+    let mut lowerer = Lowerer::new(cx, values);
+    lowerer.store(ty, address)?;
+    lowerer.finish()
+}
+
 /// A string as a component has it: its address and its length, in its encoding.
 pub(crate) fn lower_text<T>(text: &str, cx: &mut LowerContext<'_, T>) -> Result<[ValRaw; 2]> {
     let mut pair = MaybeUninit::new([ValRaw::u64(0); 2]);
@@ -163,11 +183,7 @@ unsafe impl<const N: usize> Lift for Given<N> {
         ty: InterfaceType,
         place: &[u8],
     ) -> Result<Self> {
-        let begin = cx.memory().as_ptr().addr();
-        let address = place.as_ptr().addr().wrapping_sub(begin);
-        let mut lifter = Lifter::new(cx);
-        lifter.load_at(ty, address)?;
-        Ok(Self(lifter.finish()))
+        read_at(cx, ty, place).map(Self)
     }
 }
 
@@ -205,9 +221,7 @@ unsafe impl<const N: usize> Lower for Returned<N> {
         ty: InterfaceType,
         address: usize,
     ) -> Result<()> {
-        let mut lowerer = Lowerer::new(cx, &self.0);
-        lowerer.store(ty, address)?;
-        lowerer.finish()
+        write_at(cx, ty, (&self.0, address))
     }
 }
 
@@ -250,9 +264,7 @@ unsafe impl Lower for Passed<'_> {
         ty: InterfaceType,
         address: usize,
     ) -> Result<()> {
-        let mut lowerer = Lowerer::new(cx, self.0);
-        lowerer.store(ty, address)?;
-        lowerer.finish()
+        write_at(cx, ty, (self.0, address))
     }
 }
 
@@ -291,6 +303,6 @@ unsafe impl Lift for Answered {
         ty: InterfaceType,
         place: &[u8],
     ) -> Result<Self> {
-        Given::<0>::linear_lift_from_memory(cx, ty, place).map(|given| Self(given.0))
+        read_at(cx, ty, place).map(Self)
     }
 }
