@@ -1,7 +1,6 @@
-//! Group commit: the log of executed turns that wait for the disk, and the groups made of them.
+//! Group commit: the log of executed turns that wait for the disk.
 //!
-//! The committer takes all waiting turns, in log order, and merges them into one [`Group`]: the last write of
-//! each document, and the deliveries that are still pending. It writes the group in one transaction. After
+//! The committer takes all waiting turns, in log order, and merges them into one group (`merging`). It writes the group in one transaction. After
 //! that it releases the turns' outputs: answers and outbound requests. The next group forms meanwhile. A store that
 //! takes groups ahead gets the next one while it makes this one durable; outputs still wait for their own group.
 //!
@@ -19,14 +18,13 @@ use crate::ids::{CollectionId, DocumentKey, Lsn, Name};
 use crate::limits;
 use crate::network::OutboundRequest;
 use crate::publications::Publication;
-use crate::receipts::{ReceiptHash, ReceiptLog};
+use crate::receipts::ReceiptHash;
 use crate::reminders::ReminderChange;
 use crate::scan::Scanned;
 use crate::spans::TurnSpan;
-use crate::stimulus::{Cause, Delivery, Failure, Reply, Waiter};
-use crate::store::{AuditEntry, DeadLetter, DocumentWrite, Group, Receipt};
+use crate::stimulus::{Delivery, Failure, Reply, Waiter};
+use crate::store::{AuditEntry, DeadLetter, DocumentWrite, Receipt};
 use crate::sync::{Condvar, Mutex};
-use crate::time::Timestamp;
 use crate::validate::Conflict;
 
 /// Turns for which a new group has room from its beginning.
@@ -495,162 +493,4 @@ impl Log {
             .collect();
         (state.last, newest)
     }
-}
-
-/// The entries of the audit log about the receipts of a batch.
-pub(crate) fn entries_about_receipts(
-    batch: &Batch,
-    log: &dyn ReceiptLog,
-    at: Timestamp,
-) -> Vec<AuditEntry> {
-    let turns = batch.turns.iter();
-    let hashes: Vec<ReceiptHash> = turns.flat_map(|turn| turn.receipt_hashes.clone()).collect();
-    if hashes.is_empty() {
-        return Vec::new();
-    }
-    log.entries(at, &hashes)
-}
-
-/// Merge turns into one group.
-pub(crate) fn group(batch: &Batch) -> Group {
-    let mut group = Group {
-        lsn: batch.lsn,
-        turns: batch.turns.len(),
-        ..Group::default()
-    };
-    let mut documents: foldhash::HashMap<DocumentKey, usize> = foldhash::HashMap::default();
-    let mut reminders: foldhash::HashMap<(Name, Name), ReminderChange> =
-        foldhash::HashMap::default();
-    let created: foldhash::HashSet<u64> = batch
-        .turns
-        .iter()
-        .flat_map(|turn| turn.deliveries.iter().map(|d| d.id))
-        .collect();
-    let mut handled: foldhash::HashSet<u64> = foldhash::HashSet::default();
-    let staged: foldhash::HashSet<u64> = batch
-        .turns
-        .iter()
-        .flat_map(|turn| turn.outbound.iter().map(|o| o.id))
-        .collect();
-
-    assert!(
-        group.turns > 0 && group.lsn.0 >= group.turns as u64,
-        "a group of {} turns ends at position {}",
-        group.turns,
-        group.lsn.0
-    );
-    for turn in batch.turns.iter() {
-        for write in &turn.writes {
-            let key = DocumentKey {
-                collection: write.collection,
-                id: write.id.clone(),
-            };
-            match documents.get(&key) {
-                Some(&at) => {
-                    let before = group.documents[at].version;
-                    assert!(
-                        write.version == before + 1,
-                        "document {:?} of collection {} is written as version {} after version {before}",
-                        write.id,
-                        write.collection.0,
-                        write.version
-                    );
-                    group.documents[at] = write.clone();
-                }
-                None => {
-                    documents.insert(key, group.documents.len());
-                    group.documents.push(write.clone());
-                }
-            }
-        }
-        for change in &turn.reminders {
-            let key = match change {
-                ReminderChange::Set(r) => (r.component.clone(), r.id.clone()),
-                ReminderChange::Cancel { component, id } => (component.clone(), id.clone()),
-            };
-            reminders.insert(key, change.clone());
-        }
-        if let Some(delivery) = &turn.handled {
-            match &delivery.cause {
-                Cause::Event => {
-                    assert!(
-                        handled.insert(delivery.id),
-                        "delivery {} to {} is handled by two turns of a group",
-                        delivery.id,
-                        delivery.component
-                    );
-                    assert!(
-                        turn.deliveries.iter().all(|staged| staged.id > delivery.id),
-                        "the turn that handles delivery {} has staged one with an earlier id",
-                        delivery.id
-                    );
-                    if !created.contains(&delivery.id) {
-                        group.deliveries_removed.push(delivery.id);
-                    }
-                }
-                // The turn's own `reminders` say that it is gone, unless it was replaced.
-                Cause::Reminder { .. } => {}
-                Cause::Report { id } => {
-                    assert!(
-                        !staged.contains(id),
-                        "request {id} is reported by the group that is to send it"
-                    );
-                    group.outbound_removed.push(*id);
-                }
-            }
-        }
-        group.outbound_added.extend(turn.outbound.iter().cloned());
-        group.receipts.extend(turn.receipts.iter().cloned());
-        group.audit.extend(turn.audit.iter().cloned());
-        group.publications.extend(turn.publications.iter().cloned());
-        group.history.extend(turn.history.iter().cloned());
-        for letter in &turn.dead_letters {
-            let (id, handled) = (letter.delivery.id, turn.handled.as_ref());
-            assert!(
-                handled.is_some_and(|handled| handled.id == id),
-                "delivery {id} is parked by a turn that handles {:?}",
-                handled.map(|handled| handled.id)
-            );
-        }
-        group
-            .dead_letters_added
-            .extend(turn.dead_letters.iter().cloned());
-        group
-            .dead_letters_removed
-            .extend(&turn.dead_letters_removed);
-    }
-    let pending = batch.turns.iter().flat_map(|turn| &turn.deliveries);
-    group.deliveries_added = pending
-        .filter(|delivery| !handled.contains(&delivery.id))
-        .cloned()
-        .collect();
-    assert!(
-        group.deliveries_added.len() + handled.len()
-            == created.len() + group.deliveries_removed.len(),
-        "of {} new deliveries and {} that were handled, {} are to be added and {} to be removed",
-        created.len(),
-        handled.len(),
-        group.deliveries_added.len(),
-        group.deliveries_removed.len()
-    );
-    assert!(
-        group.outbound_added.len() == staged.len(),
-        "{} requests of a group have {} ids",
-        group.outbound_added.len(),
-        staged.len()
-    );
-    for letter in &group.dead_letters_added {
-        let id = letter.delivery.id;
-        assert!(
-            !group.dead_letters_removed.contains(&id),
-            "delivery {id} is parked and decided about in one group"
-        );
-    }
-    for (key, change) in reminders {
-        match change {
-            ReminderChange::Set(reminder) => group.reminders_set.push((*reminder).clone()),
-            ReminderChange::Cancel { .. } => group.reminders_removed.push(key),
-        }
-    }
-    group
 }

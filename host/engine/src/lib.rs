@@ -25,6 +25,7 @@ pub mod ids;
 mod interleavings;
 pub mod limits;
 mod lock_set;
+mod merging;
 pub mod messages;
 pub mod network;
 mod observing;

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::commit::{Batch, Executed, entries_about_receipts, group};
+use crate::commit::{Batch, Executed};
 use crate::engine::Engine;
 use crate::failing::durable;
+use crate::merging::{entries_about_receipts, group};
 use crate::network::{OutboundRequest, Report};
 use crate::origin::Origin;
 use crate::outbound_queues::destination;
