@@ -19,17 +19,15 @@ const POSITIONS: usize = 24 << SEGMENT_BITS;
 /// Positions (bits) of a document.
 const BITS_EACH: u64 = 10;
 /// Segments of a part.
-const PART: u32 = u64::BITS;
-/// Stored Bloom filters that are loaded at once.
-pub(crate) const AT_ONCE: usize = 8;
-/// Stored Bloom filters of segments beside each other. None where there is none.
-pub(crate) type Images = [Option<Vec<u8>>; AT_ONCE];
+pub(crate) const PART: u32 = u64::BITS;
+/// Positions that are loaded at once: as many as a part has segments.
+const SQUARE: usize = PART as usize;
 /// The first byte of a stored Bloom filter: the version of its layout and of its hash.
 const LAYOUT: u8 = 1;
 
 const _: () = assert!(
-    POSITIONS.is_multiple_of(8),
-    "the bits of a segment make whole bytes"
+    POSITIONS.is_multiple_of(SQUARE),
+    "the bits of a segment make whole words"
 );
 
 /// The Bloom filters of all segments.
@@ -116,53 +114,20 @@ impl BloomFilters {
             POSITIONS / 8
         );
         let mut image = vec![LAYOUT];
-        image.extend(self.checksum(segment, &bits).to_le_bytes());
+        image.extend(checksum(self.key, segment, &bits).to_le_bytes());
         image.extend(bits);
         image
     }
 
-    /// Load stored Bloom filters: of this segment, whose number is a multiple of eight, and of the seven behind it.
-    /// Eight at a time, because each load goes through the whole part. Returns which were loaded: not those that
-    /// are missing or damaged, or have another key.
-    #[must_use]
-    pub fn put(&mut self, first: u32, images: &Images) -> [bool; AT_ONCE] {
+    /// Take a part that was loaded. Parts come in order, before any document is noted.
+    pub fn put(&mut self, part: LoadedPart) {
         assert!(
-            first.is_multiple_of(AT_ONCE as u32),
-            "filters are loaded from segment {first}, which is not the first of {AT_ONCE}"
+            self.parts.len() == part.number as usize,
+            "part {} of the Bloom filters is loaded where part {} is the next one",
+            part.number,
+            self.parts.len()
         );
-        let segments = first..;
-        let bits = images.iter().zip(segments);
-        let bits: Vec<Option<&[u8]>> = bits
-            .map(|(image, segment)| self.bits(segment, image.as_deref()?))
-            .collect();
-        let loaded = std::array::from_fn(|n| bits[n].is_some());
-        if bits.iter().all(Option::is_none) {
-            return loaded;
-        }
-        let offset = first % PART;
-        let words = self.part(first).chunks_exact_mut(8);
-        for (at, words) in words.enumerate() {
-            let rows = std::array::from_fn(|n| bits[n].map_or(0, |bits| bits[at]));
-            for (word, column) in words.iter_mut().zip(transposed(rows)) {
-                *word |= u64::from(column) << offset;
-            }
-        }
-        loaded
-    }
-
-    /// The bits of a stored filter of this segment; none if it is damaged or has another key.
-    fn bits<'i>(&self, segment: u32, image: &'i [u8]) -> Option<&'i [u8]> {
-        let (&[layout], rest) = image.split_first_chunk()?;
-        let (checksum, bits) = rest.split_first_chunk()?;
-        let fits = layout == LAYOUT && bits.len() == POSITIONS / 8;
-        let fits = fits && u64::from_le_bytes(*checksum) == self.checksum(segment, bits);
-        fits.then_some(bits)
-    }
-
-    fn checksum(&self, segment: u32, bits: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.key, u64::from(segment) + 1);
-        hasher.write(bits);
-        hasher.finish()
+        self.parts.push(part.words);
     }
 
     fn part(&mut self, segment: u32) -> &mut [u64] {
@@ -174,19 +139,96 @@ impl BloomFilters {
     }
 }
 
-/// The columns of eight rows of eight bits: bit `n` of row `m` is bit `m` of column `n`.
-fn transposed(rows: [u8; 8]) -> [u8; 8] {
-    // Halves change places across the diagonal: of blocks of two, four and eight bits.
-    let mut bits = u64::from_le_bytes(rows);
-    for (distance, mask) in [
-        (7, 0x00aa_00aa_00aa_00aa),
-        (14, 0x0000_cccc_0000_cccc),
-        (28, 0x0000_0000_f0f0_f0f0),
-    ] {
-        let changed = (bits ^ (bits >> distance)) & mask;
-        bits ^= changed ^ (changed << distance);
+/// A part that was made of stored Bloom filters.
+pub(crate) struct LoadedPart {
+    /// Its number, from 0 on.
+    number: u32,
+    words: Box<[u64]>,
+    /// Which of its segments have been loaded: bit `n` is the part's segment `n`.
+    loaded: u64,
+    /// Which have a stored filter that cannot be used.
+    damaged: u64,
+}
+
+impl LoadedPart {
+    /// Make a part of the stored Bloom filters of its segments, in any order. A filter that is damaged or has another key
+    /// is left out.
+    pub fn new(key: u64, number: u32, stored: &[(u32, Vec<u8>)]) -> Self {
+        let nothing = vec![0; POSITIONS / 8];
+        let mut rows = [&*nothing; SQUARE];
+        let (mut loaded, mut damaged) = (0, 0);
+        for (segment, image) in stored {
+            assert!(
+                segment / PART == number,
+                "the filter of segment {segment} is loaded with part {number}"
+            );
+            let offset = segment % PART;
+            match bits(key, *segment, image) {
+                Some(bits) => {
+                    rows[offset as usize] = bits;
+                    loaded |= 1 << offset;
+                }
+                None => damaged |= 1 << offset,
+            }
+        }
+        let mut words = vec![0; POSITIONS].into_boxed_slice();
+        for (at, square) in words.chunks_exact_mut(SQUARE).enumerate() {
+            let (square, _) = square.as_chunks_mut();
+            for (word, row) in square[0].iter_mut().zip(rows) {
+                *word = row
+                    .as_chunks()
+                    .0
+                    .get(at)
+                    .map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            }
+            transpose(&mut square[0]);
+        }
+        Self {
+            number,
+            words,
+            loaded,
+            damaged,
+        }
     }
-    bits.to_le_bytes()
+
+    /// Its segments without a filter that was loaded. True of those that have a stored one which is damaged or has another
+    /// key.
+    pub fn missing(&self) -> impl Iterator<Item = (u32, bool)> {
+        let missing = (0..PART).filter(|n| self.loaded >> n & 1 == 0);
+        missing.map(|n| (self.number * PART + n, self.damaged >> n & 1 == 1))
+    }
+}
+
+/// The bits of a stored filter of this segment; none if it is damaged or has another key.
+fn bits(key: u64, segment: u32, image: &[u8]) -> Option<&[u8]> {
+    let (&[layout], rest) = image.split_first_chunk()?;
+    let (stored, bits) = rest.split_first_chunk()?;
+    let fits = layout == LAYOUT && bits.len() == POSITIONS / 8;
+    let fits = fits && u64::from_le_bytes(*stored) == checksum(key, segment, bits);
+    fits.then_some(bits)
+}
+
+fn checksum(key: u64, segment: u32, bits: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new_with_keys(key, u64::from(segment) + 1);
+    hasher.write(bits);
+    hasher.finish()
+}
+
+/// Make rows columns: bit `n` of row `m` becomes bit `m` of row `n`.
+fn transpose(rows: &mut [u64; SQUARE]) {
+    // Of squares of 64, 32, … 2 bits the two quarters beside the diagonal change places.
+    let mut width = SQUARE / 2;
+    let mut low = u64::from(u32::MAX);
+    while width > 0 {
+        for above in (0..SQUARE).filter(|row| row & width == 0) {
+            let below = above + width;
+            let changed = (rows[above] >> width ^ rows[below]) & low;
+            rows[above] ^= changed << width;
+            rows[below] ^= changed;
+        }
+        width /= 2;
+        low ^= low << width;
+    }
 }
 
 /// One segment's bits of eight words.
@@ -215,14 +257,6 @@ mod tests {
     use super::*;
 
     const FULL: u64 = 1 << SEGMENT_BITS;
-
-    /// Load one stored filter.
-    fn put_one(bloom_filters: &mut BloomFilters, segment: u32, image: &[u8]) -> bool {
-        let at = segment as usize % AT_ONCE;
-        let mut images = Images::default();
-        images[at] = Some(image.to_vec());
-        bloom_filters.put(segment - at as u32, &images)[at]
-    }
 
     fn of(bloom_filters: &BloomFilters, n: u64) -> u64 {
         bloom_filters.fingerprint(CollectionId(7), &n.to_string())
@@ -277,49 +311,36 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_filter_is_loaded_beside_others() {
-        let mut bloom_filters = BloomFilters::new(3);
-        let (one, two) = (of(&bloom_filters, 1), of(&bloom_filters, 2));
-        bloom_filters.note(66, one);
-        let image = bloom_filters.image(66);
-        let mut other = BloomFilters::new(3);
-        other.note(67, two);
-        assert!(put_one(&mut other, 66, &image));
-        let empty = bloom_filters.image(640);
-        assert!(put_one(&mut other, 640, &empty), "without documents");
-        assert_eq!(
-            (other.segments(one), other.segments(two)),
-            (vec![66], vec![67])
-        );
-    }
-
-    #[test]
-    fn eight_filters_are_loaded_as_they_were_stored() {
+    fn filters_are_loaded_as_they_were_stored() {
         let mut stored = BloomFilters::new(3);
-        for n in 0..4_000 {
-            stored.note(72 + (n % 8) as u32, of(&stored, n));
+        for n in 0..40_000 {
+            stored.note(64 + (n % 64) as u32, of(&stored, n));
         }
-        let mut images: Images = std::array::from_fn(|n| Some(stored.image(72 + n as u32)));
-        images[5] = None;
+        let segments = (64..128).rev().filter(|segment| *segment != 77);
+        let images: Vec<_> = segments.map(|n| (n, stored.image(n))).collect();
         let mut other = BloomFilters::new(3);
-        let loaded = [true, true, true, true, true, false, true, true];
-        assert_eq!(other.put(72, &images), loaded);
-        for segment in 72..80 {
+        other.put(LoadedPart::new(3, 0, &[]));
+        let part = LoadedPart::new(3, 1, &images);
+        assert!(part.missing().eq([(77, false)]));
+        other.put(part);
+        for segment in 64..128 {
             let same = other.image(segment) == stored.image(segment);
             assert_eq!(same, segment != 77, "segment {segment}");
         }
-        assert_eq!(other.put(80, &Images::default()), [false; AT_ONCE]);
+        let one = of(&other, 40_000);
+        other.note(130, one);
+        assert_eq!(other.segments(one), [130], "a part behind those loaded");
     }
 
     #[test]
     fn bit_of_a_row_is_the_bit_of_a_column() {
-        for row in 0..8 {
-            for column in 0..8 {
-                let mut rows = [0; 8];
+        for row in 0..SQUARE {
+            for column in 0..SQUARE {
+                let (mut rows, mut columns) = ([0; SQUARE], [0; SQUARE]);
                 rows[row] = 1 << column;
-                let mut columns = [0; 8];
                 columns[column] = 1 << row;
-                assert_eq!(transposed(rows), columns, "{row}, {column}");
+                transpose(&mut rows);
+                assert_eq!(rows, columns, "{row}, {column}");
             }
         }
     }
@@ -330,19 +351,27 @@ mod tests {
         let one = of(&bloom_filters, 1);
         bloom_filters.note(66, one);
         let image = bloom_filters.image(66);
-        let mut other = BloomFilters::new(3);
         let last = image.len() - 1;
+        let mut stored = vec![(66, image[..last].to_vec()), (67, image.clone())];
         for changed in [0, 1, 9, last] {
             let mut image = image.clone();
             image[changed] ^= 1;
-            assert!(!put_one(&mut other, 66, &image), "byte {changed}");
+            stored.push((66, image));
         }
-        assert!(!put_one(&mut other, 66, &image[..last]));
-        assert!(!put_one(&mut other, 67, &image), "another segment's");
-        assert!(
-            !put_one(&mut BloomFilters::new(4), 66, &image),
+        let damaged = LoadedPart::new(3, 1, &stored);
+        let stored = |(segment, _): &(u32, bool)| [66, 67].contains(segment);
+        let missing: Vec<_> = damaged.missing().collect();
+        assert_eq!(missing.len(), 64);
+        assert!(missing.iter().all(|one| one.1 == stored(one)));
+        let foreign = LoadedPart::new(4, 1, &[(66, image)]);
+        assert_eq!(
+            foreign.missing().nth(2),
+            Some((66, true)),
             "another store's"
         );
+        let mut other = BloomFilters::new(3);
+        other.put(LoadedPart::new(3, 0, &[]));
+        other.put(damaged);
         assert!(other.segments(one).is_empty());
     }
 

@@ -17,8 +17,9 @@ use parking_lot::{Mutex, RwLock};
 use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
+use tokio::task::JoinHandle;
 
-use crate::bloom_filters::{AT_ONCE, BloomFilters, Images, SEGMENT_BITS};
+use crate::bloom_filters::{BloomFilters, LoadedPart, PART, SEGMENT_BITS};
 use crate::journal::Document;
 use crate::rows::{self, signed, unsigned};
 use crate::slices::{Bound, STATEMENT_ROWS, Slices};
@@ -263,36 +264,45 @@ pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowI
     let row_id = last_row_id(connection).await? + 1;
     let row_id = row_id.max(unsigned(kept)? << SEGMENT_BITS);
     let open = segment_of(row_id)?;
-    let mut bloom_filters = BloomFilters::new(key.cast_unsigned());
-    for first in (0..open).step_by(AT_ONCE) {
-        let mut images = Images::default();
-        for (segment, image) in (first..open).zip(&mut images) {
-            *image = stored_image(connection, segment).await?;
+    let key = key.cast_unsigned();
+    let mut bloom_filters = BloomFilters::new(key);
+    let mut missing = Vec::new();
+    let mut put = |part: LoadedPart| {
+        missing.extend(part.missing().filter(|(segment, _)| *segment < open));
+        bloom_filters.put(part);
+    };
+    // A part is read while another thread puts the one before together.
+    let mut before: Option<JoinHandle<LoadedPart>> = None;
+    for number in 0..open.div_ceil(PART) {
+        let stored = stored_filters(connection, number * PART, open).await?;
+        let part = tokio::task::spawn_blocking(move || LoadedPart::new(key, number, &stored));
+        if let Some(part) = before.replace(part) {
+            put(joined(part).await?);
         }
-        let loaded = bloom_filters.put(first, &images);
-        for (segment, (image, loaded)) in (first..open).zip(images.iter().zip(loaded)) {
-            if loaded {
-                continue;
-            }
-            match image {
-                Some(_) => tracing::warn!(
-                    segment,
-                    "the stored Bloom filter of a segment cannot be used; the host makes it again from the documents"
-                ),
-                None => tracing::info!(
-                    segment,
-                    before = open,
-                    "the host makes the Bloom filter of a segment from its documents"
-                ),
-            }
-            load_segment(connection, &mut bloom_filters, segment).await?;
-            sqlx::query(KEEP)
-                .bind(segment)
-                .bind(bloom_filters.image(segment))
-                .execute(&mut *connection)
-                .await
-                .map_err(failed)?;
+    }
+    if let Some(part) = before {
+        put(joined(part).await?);
+    }
+    for (segment, damaged) in missing {
+        if damaged {
+            tracing::warn!(
+                segment,
+                "the stored Bloom filter of a segment cannot be used; the host makes it again from the documents"
+            );
+        } else {
+            tracing::info!(
+                segment,
+                before = open,
+                "the host makes the Bloom filter of a segment from its documents"
+            );
         }
+        load_segment(connection, &mut bloom_filters, segment).await?;
+        sqlx::query(KEEP)
+            .bind(segment)
+            .bind(bloom_filters.image(segment))
+            .execute(&mut *connection)
+            .await
+            .map_err(failed)?;
     }
     load_segment(connection, &mut bloom_filters, open).await?;
     let next = Next { row_id, kept: open };
@@ -300,6 +310,11 @@ pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowI
         bloom_filters,
         next,
     })
+}
+
+async fn joined(part: JoinHandle<LoadedPart>) -> Result<LoadedPart, StoreError> {
+    part.await
+        .map_err(|e| unreadable("the Bloom filters of a part", e))
 }
 
 async fn last_row_id(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
@@ -318,14 +333,16 @@ pub(crate) async fn all_segments(
     Ok((0..=last).rev().collect())
 }
 
-/// The stored Bloom filter of a segment, if there is one.
-async fn stored_image(
+/// The stored Bloom filters of the part that begins with this segment, as far as they are before the open one.
+async fn stored_filters(
     connection: &mut SqliteConnection,
-    segment: u32,
-) -> Result<Option<Vec<u8>>, StoreError> {
-    sqlx::query_scalar("SELECT filter FROM eras WHERE era = ?")
-        .bind(segment)
-        .fetch_optional(connection)
+    first: u32,
+    open: u32,
+) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
+    sqlx::query_as("SELECT era, filter FROM eras WHERE era >= ? AND era < ?")
+        .bind(first)
+        .bind(open.min(first + PART))
+        .fetch_all(connection)
         .await
         .map_err(failed)
 }
