@@ -141,7 +141,7 @@ fn write_at<T>(
     (values, address): (&Values, usize),
 ) -> Result<()> {
     let mut lowerer = Lowerer::new(cx, values);
-    lowerer.store(ty, address)?;
+    lowerer.store_at(ty, address)?;
     lowerer.finish()
 }
 

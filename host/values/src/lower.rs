@@ -1,9 +1,11 @@
 //! Writes values for a component: into its memory, or as core values. The component gives the memory itself, through its
 //! `realloc`, one block for each string and list.
+//!
+//! A block with parts is put together here, and copied into the memory when it is complete: to find the memory costs more
+//! than most parts do.
 
 use wasmtime::component::__internal::wasmtime_environ::component::StringEncoding;
 use wasmtime::component::__internal::{ComponentTypes, InterfaceType, LowerContext};
-use wasmtime::component::Lower;
 use wasmtime::{Result, ValRaw, bail, format_err};
 
 use crate::abi::{Cases, is_as_in_memory, not_plain};
@@ -12,6 +14,12 @@ use crate::calls::lower_text;
 
 /// The most bytes of one string or list, by the canonical ABI.
 const BLOCK_MAX: usize = (1 << 31) - 1;
+/// The largest alignment of a type.
+const ALIGN_MAX: usize = 8;
+/// Room for most blocks.
+const ROOM: usize = 256;
+/// Blocks of less than this are put together whatever the component's memory.
+const SMALL: usize = 1 << 16;
 
 /// Writes values of one call.
 pub(crate) struct Lowerer<'c, 'a, 'v, T: 'static> {
@@ -19,6 +27,8 @@ pub(crate) struct Lowerer<'c, 'a, 'v, T: 'static> {
     types: &'a ComponentTypes,
     is_utf8: bool,
     values: Reader<'v>,
+    /// The blocks that are being put together: behind each are those of its parts.
+    blocks: Vec<u8>,
 }
 
 impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
@@ -29,6 +39,7 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
             cx,
             is_utf8,
             values: Reader::of(values),
+            blocks: Vec::new(),
         }
     }
 
@@ -41,12 +52,40 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
     pub fn store_new(&mut self, ty: InterfaceType) -> Result<usize> {
         let abi = self.types.canonical_abi(&ty);
         let address = self.cx.realloc(0, 0, abi.align32, abi.size32 as usize)?;
-        self.store(ty, address)?;
+        self.store_at(ty, address)?;
         Ok(address)
     }
 
     /// Write a value into memory at this address, where there is room for it.
-    pub fn store(&mut self, ty: InterfaceType, at: usize) -> Result<()> {
+    pub fn store_at(&mut self, ty: InterfaceType, address: usize) -> Result<()> {
+        let size = self.types.canonical_abi(&ty).size32 as usize;
+        self.block(size, address, |this, at| this.store(ty, at))
+    }
+
+    /// Put a block of so many bytes together, and copy it to this address.
+    fn block(
+        &mut self,
+        size: usize,
+        address: usize,
+        store: impl FnOnce(&mut Self, usize) -> Result<()>,
+    ) -> Result<()> {
+        let before = self.blocks.len();
+        // Parts have the same place as in memory, because this begins where any type may.
+        let at = before.next_multiple_of(ALIGN_MAX);
+        // Blocks that lie apart fit. A hostile component can give one place for many.
+        if at + size > SMALL && at + size > self.cx.as_slice_mut().len() {
+            bail!("values are larger than the component's memory");
+        }
+        self.blocks.reserve(ROOM);
+        self.blocks.resize(at + size, 0);
+        store(self, at)?;
+        copy(self.cx, address, &self.blocks[at..])?;
+        self.blocks.truncate(before);
+        Ok(())
+    }
+
+    /// Write a value into the last block, at this place of `blocks`.
+    fn store(&mut self, ty: InterfaceType, at: usize) -> Result<()> {
         let types = self.types;
         match ty {
             InterfaceType::Bool | InterfaceType::S8 | InterfaceType::U8 => self.copy::<1>(at),
@@ -58,8 +97,9 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
             InterfaceType::S64 | InterfaceType::U64 | InterfaceType::Float64 => self.copy::<8>(at),
             InterfaceType::String => {
                 if !self.is_utf8 {
-                    let text = self.values.text()?;
-                    return text.linear_lower_to_memory(self.cx, ty, at);
+                    let pair = lower_text(self.values.text()?, self.cx)?;
+                    let pair = pair.map(|value| value.get_u32().to_le_bytes());
+                    return self.put(at, pair.as_flattened());
                 }
                 let pair = self.string()?;
                 self.put_pair(at, pair)
@@ -190,7 +230,7 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
             );
         }
         let address = self.cx.realloc(0, 0, 1, text.len())?;
-        self.put(address, text)?;
+        copy(self.cx, address, text)?;
         Ok((address, text.len()))
     }
 
@@ -202,12 +242,11 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
         let bytes = bytes.ok_or_else(|| format_err!("a list of {length} items is too long"))?;
         let address = self.cx.realloc(0, 0, abi.align32, bytes)?;
         if is_as_in_memory(item) {
-            let items = self.values.take(bytes)?;
-            self.put(address, items)?;
+            copy(self.cx, address, self.values.take(bytes)?)?;
         } else {
-            for n in 0..length {
-                self.store(item, address + n * size)?;
-            }
+            self.block(bytes, address, |this, at| {
+                (0..length).try_for_each(|n| this.store(item, at + n * size))
+            })?;
         }
         Ok((address, length))
     }
@@ -218,10 +257,9 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
     }
 
     fn put(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
-        let memory = self.cx.as_slice_mut().get_mut(at..);
-        let memory = memory.and_then(|memory| memory.get_mut(..bytes.len()));
-        let memory = memory.ok_or_else(|| format_err!("a value is beyond the end of memory"))?;
-        memory.copy_from_slice(bytes);
+        let place = self.blocks.get_mut(at..at + bytes.len());
+        let place = place.ok_or_else(|| format_err!("a value is beyond the end of its block"))?;
+        place.copy_from_slice(bytes);
         Ok(())
     }
 
@@ -232,6 +270,15 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
         pair[4..].copy_from_slice(&length?.to_le_bytes());
         self.put(at, &pair)
     }
+}
+
+/// Copy bytes into the component's memory.
+fn copy<T: 'static>(cx: &mut LowerContext<'_, T>, address: usize, bytes: &[u8]) -> Result<()> {
+    let memory = cx.as_slice_mut().get_mut(address..);
+    let memory = memory.and_then(|memory| memory.get_mut(..bytes.len()));
+    let memory = memory.ok_or_else(|| format_err!("a value is beyond the end of memory"))?;
+    memory.copy_from_slice(bytes);
+    Ok(())
 }
 
 fn push(flat: &mut &mut [ValRaw], value: ValRaw) -> Result<()> {

@@ -24,6 +24,8 @@ pub struct Said {
     pub core: Vec<u64>,
     /// The memory from 0.
     pub memory: Vec<u8>,
+    /// Whether it gives the same place for all.
+    pub gives_one_place: bool,
 }
 
 /// The component, compiled, with the types of its functions.
@@ -130,6 +132,12 @@ fn text(params: &[Ty], result: &Ty, encoding: &str, said: &Said) -> String {
         let _ = write!(text, "\\{byte:02x}");
         text
     });
+    let place = if said.gives_one_place {
+        format!("(i32.const {HEAP})")
+    } else {
+        "(i32.and (i32.add (global.get $free) (i32.sub (local.get $align) (i32.const 1))) (i32.sub (i32.const 0) (local.get $align)))"
+            .to_owned()
+    };
     let options = format!(
         "(memory $libc \"memory\") (realloc (func $libc \"realloc\")) string-encoding={encoding}"
     );
@@ -144,7 +152,7 @@ fn text(params: &[Ty], result: &Ty, encoding: &str, said: &Said) -> String {
   (global $free (mut i32) (i32.const {HEAP}))
   (func (export "realloc") (param $old i32) (param $was i32) (param $align i32) (param $size i32) (result i32)
     (local $at i32)
-    (local.set $at (i32.and (i32.add (global.get $free) (i32.sub (local.get $align) (i32.const 1))) (i32.sub (i32.const 0) (local.get $align))))
+    (local.set $at {place})
     (global.set $free (i32.add (local.get $at) (local.get $size)))
     (if (i32.gt_u (global.get $free) (i32.mul (memory.size) (i32.const 65536)))
       (then (drop (memory.grow (i32.add (i32.const 1) (i32.div_u (local.get $size) (i32.const 65536)))))))

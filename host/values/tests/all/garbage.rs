@@ -95,7 +95,7 @@ proptest! {
         core in vec(core(), 16),
         memory in memory(),
     ) {
-        let said = Said { core, memory };
+        let said = Said { core, memory, ..Said::default() };
         let compiled = Compiled::of(&params, &Ty::Plain("bool"), ENCODINGS[encoding], &said);
         same(read(&compiled), read_as_trees(&compiled))?;
     }
@@ -107,7 +107,7 @@ proptest! {
         core in core(),
         memory in memory(),
     ) {
-        let said = Said { core: vec![core], memory };
+        let said = Said { core: vec![core], memory, ..Said::default() };
         let compiled = Compiled::of(&[], &result, ENCODINGS[encoding], &said);
         let mut linker = Linker::new(&compiled.engine);
         linker.define_unknown_imports_as_traps(&compiled.component).unwrap();
@@ -130,6 +130,7 @@ fn says(ty: Ty, core: [u64; 2], memory: &[u8]) -> wasmtime::Result<Values> {
     let said = Said {
         core: core.to_vec(),
         memory: memory.to_vec(),
+        ..Said::default()
     };
     read(&Compiled::of(&[ty], &Ty::Plain("bool"), "utf8", &said))
 }
@@ -169,6 +170,7 @@ fn one_call_passes_no_more_than_it_may() {
         let said = Said {
             core: vec![0, length],
             memory: memory.to_vec(),
+            ..Said::default()
         };
         read(&Compiled::of(
             std::slice::from_ref(ty),

@@ -167,3 +167,37 @@ fn a_value_behind_another_is_that_of_both() {
     let second = Values::of(compiled.params[1..].iter(), &both[1..]).unwrap();
     assert_eq!(second.behind("first").unwrap(), values);
 }
+
+#[test]
+fn blocks_in_one_place_take_no_more_of_the_host_than_the_memory() {
+    // A value of 136 bytes, of which there is one.
+    let wide = Ty::Option(Box::new(Ty::Tuple(vec![Ty::Plain("u64"); 16])));
+    let item = Ty::Tuple(vec![wide.clone(), Ty::List(Box::new(wide))]);
+    let nothing = || Val::Option(None);
+    // The list takes 144,000 bytes, and that of its last item 136,000: together more than four pages of memory.
+    let items = |n: usize| Val::List(vec![nothing(); n]);
+    let mut all = vec![Val::Tuple(vec![nothing(), items(0)]); 999];
+    all.push(Val::Tuple(vec![nothing(), items(1_000)]));
+    for gives_one_place in [false, true] {
+        let said = Said {
+            gives_one_place,
+            ..Said::default()
+        };
+        let params = [Ty::List(Box::new(item.clone()))];
+        let compiled = Compiled::of(&params, &Ty::Plain("bool"), "utf8", &said);
+        let trees = [Val::List(all.clone())];
+        let values = Values::of(compiled.params.iter(), &trees).unwrap();
+        let linker = by_trees(&compiled, &Val::Bool(false), &Arc::default());
+        let (mut store, instance) = compiled.instance(&linker);
+        let take = instance.get_func(&mut store, "take").unwrap();
+        let passed = rialto_values::call(&take, &mut store, &values);
+        match passed {
+            Ok(_) => assert!(!gives_one_place),
+            Err(error) => {
+                let why = error.to_string();
+                assert!(gives_one_place, "{why}");
+                assert_eq!(why, "values are larger than the component's memory");
+            }
+        }
+    }
+}
