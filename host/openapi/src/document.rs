@@ -13,7 +13,7 @@
 //! | `x-rialto-priority: low`, `middle` or `high` | an operation | of one client's requests that wait, those of a higher priority begin first; `high` if missing |
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
 use regex::Regex;
@@ -76,6 +76,8 @@ pub struct Versions {
     pub pattern: Regex,
     /// The supported versions, `major.minor`.
     pub supported: Vec<String>,
+    /// The first value that fitted: clients send the same one each time.
+    pub fitting: OnceLock<Box<str>>,
 }
 
 /// A parameter.
@@ -441,6 +443,7 @@ fn versions_of(title: &str, given: &Value, at: &str) -> Result<Versions, BadDocu
             .iter()
             .filter_map(|v| v.as_str().map(str::to_owned))
             .collect(),
+        fitting: OnceLock::new(),
     })
 }
 

@@ -202,6 +202,15 @@ fn parameter_value(parameter: &Parameter, value: &str) -> Result<(), Violation> 
 
 /// Validates a header whose value, or each comma-separated item of it, may have a version.
 fn version(versions: &Versions, location: &str, value: &str) -> Result<(), Violation> {
+    if versions.fitting.get().is_some_and(|fits| **fits == *value) {
+        return Ok(());
+    }
+    judge_version(versions, location, value)?;
+    let _ = versions.fitting.set(value.into());
+    Ok(())
+}
+
+fn judge_version(versions: &Versions, location: &str, value: &str) -> Result<(), Violation> {
     let mut well_formed = false;
     let items = if versions.is_list {
         value.split(',').collect()
@@ -283,6 +292,29 @@ paths:
         let unsupported = "header Accept: asks for a version that is not supported";
         assert_eq!(judged(&[two, two]), Err(unsupported.to_owned()));
         assert_eq!(judged(&[]), Err("header Accept: is required".to_owned()));
+    }
+
+    #[test]
+    fn a_value_that_fitted_lets_no_other_one_pass() {
+        let document = Document::parse(
+            r"
+openapi: 3.1.0
+paths:
+  /a:
+    get:
+      operationId: a
+      parameters:
+        - {name: Content-Type, in: header, x-rialto-version: {supported: ['1.0'], pattern: '^a;v=([0-9.]+)$'}}
+",
+        )
+        .unwrap();
+        let found = document.find("/a").unwrap();
+        for value in ["a;v=1.0", "a;v=2.0", "a;v=1.0", "a;v=1", "b", "a;v=1.0 "] {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
+            let judged = super::headers(&found.operations["GET"], &headers);
+            let fits = value.trim() == "a;v=1.0" || value == "a;v=1";
+            assert_eq!(judged.is_ok(), fits, "{value:?}: {judged:?}");
+        }
     }
 
     const BODY: &str = "

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use postcard::ser_flavors::Flavor;
 use rialto_engine::Name;
 use rialto_engine::history::Record;
 use rialto_engine::store::StoreError;
@@ -122,11 +123,32 @@ impl EncodedRecord<'_> {
     }
 }
 
+/// Bytes that encoded values are appended to. `postcard` has one for all that can be extended, which goes byte by byte.
+struct Appending(Vec<u8>);
+
+impl Flavor for Appending {
+    type Output = Vec<u8>;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.0)
+    }
+}
+
 /// Append a value's encoded form.
 pub(crate) fn encoded(
     value: &impl serde::Serialize,
     bytes: Vec<u8>,
 ) -> Result<Vec<u8>, StoreError> {
-    postcard::to_extend(value, bytes)
+    postcard::serialize_with_flavor(value, Appending(bytes))
         .map_err(|e| StoreError::Failed(format!("it cannot be written to the journal: {e}")))
 }
