@@ -21,6 +21,7 @@ use wasmtime::component::{Func, Instance as WasmInstance, Val};
 use wasmtime::{Engine, Store, Trap};
 use wasmtime_wasi::I32Exit;
 
+use crate::bindings::exports::rialto::host::{http_handler, http_report_handler};
 use crate::deadline::{self, Deadline, FIRST_LOOK_EPOCHS};
 use crate::failures::FailureKind;
 use crate::guest::{Guest, Identity};
@@ -41,7 +42,16 @@ pub struct Instance {
     /// The instance itself.
     pub instance: WasmInstance,
     functions: Vec<Option<Func>>,
+    /// The handlers that were looked up before: each look compares their types.
+    pub(crate) handlers: KnownHandlers,
     turns: u32,
+}
+
+/// Handlers of an instance that most turns of its component need.
+#[derive(Default)]
+pub(crate) struct KnownHandlers {
+    pub http: Option<http_handler::Guest>,
+    pub report: Option<http_report_handler::Guest>,
 }
 
 #[derive(Default)]
@@ -263,6 +273,7 @@ impl Member {
             store,
             instance,
             functions: vec![None; self.exports.len()],
+            handlers: KnownHandlers::default(),
             turns: 0,
         })
     }

@@ -11,7 +11,7 @@ use rialto_values::Values;
 use wasmtime::component::Val;
 
 use crate::activation::activate;
-use crate::bindings::exports::rialto::host::http_report_handler as report_handler;
+use crate::bindings::exports::rialto::host::{http_handler, http_report_handler as report_handler};
 use crate::bindings::rialto::host::http as wit_http;
 use crate::external_calls;
 use crate::guest::Active;
@@ -154,9 +154,7 @@ impl Runtime {
             }
             (REPORT, _, Some(report)) => {
                 in_member(&release, component, turn, |member, instance| {
-                    let indices = member.handlers.report.as_ref();
-                    let handler = indices.ok_or_else(missing)?;
-                    let handler = handler.load(&mut instance.store, &instance.instance)?;
+                    let handler = member.report(instance)?;
                     note(
                         instance,
                         Step::Reported {
@@ -178,12 +176,22 @@ impl Runtime {
 }
 
 impl Member {
-    pub(crate) fn http(
-        &self,
-        instance: &mut Instance,
-    ) -> wasmtime::Result<crate::bindings::exports::rialto::host::http_handler::Guest> {
+    pub(crate) fn http(&self, instance: &mut Instance) -> wasmtime::Result<http_handler::Guest> {
+        if let Some(known) = &instance.handlers.http {
+            return Ok(known.clone());
+        }
         let indices = self.handlers.http.as_ref().ok_or_else(missing)?;
-        indices.load(&mut instance.store, &instance.instance)
+        let handler = indices.load(&mut instance.store, &instance.instance)?;
+        Ok(instance.handlers.http.insert(handler).clone())
+    }
+
+    fn report(&self, instance: &mut Instance) -> wasmtime::Result<report_handler::Guest> {
+        if let Some(known) = &instance.handlers.report {
+            return Ok(known.clone());
+        }
+        let indices = self.handlers.report.as_ref().ok_or_else(missing)?;
+        let handler = indices.load(&mut instance.store, &instance.instance)?;
+        Ok(instance.handlers.report.insert(handler).clone())
     }
 }
 
