@@ -283,6 +283,57 @@ fn reader_of_secrets_needs_its_grant_and_one_keeper() {
     assert_eq!(problems(&with_two), [expected]);
 }
 
+/// A keeper of secrets that is told of their owner by a value of this type.
+fn keeper_by(owner: &str) -> ComponentSpec {
+    let values = r#"(record (field "current" string) (field "previous" (option string)))"#;
+    let read = |values: &str| {
+        format!(r#"(param "owner" {owner}) (param "name" string) (result (option {values}))"#)
+    };
+    let core = match owner {
+        "string" => "i32 i32 i32 i32",
+        _ => "i32 i32 i32",
+    };
+    let (inner, named, outer) = (read("$in"), read("$out"), read("$values"));
+    let text = format!(
+        r#"(component
+            (core module $m
+                (memory (export "memory") 1)
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 64)
+                (func (export "f") (param {core}) (result i32) i32.const 0))
+            (core instance $i (instantiate $m))
+            (type $values {values})
+            (func $f {outer}
+                (canon lift (core func $i "f") (memory $i "memory") (realloc (func $i "realloc"))))
+            (component $handler
+                (type $values {values})
+                (import "values" (type $in (eq $values)))
+                (import "read" (func $f {inner}))
+                (export $out "secret-values" (type $in))
+                (export "read-secret" (func $f) (func {named})))
+            (instance $h (instantiate $handler
+                (with "values" (type $values)) (with "read" (func $f))))
+            (export "rialto:host/secrets-handler@0.1.0" (instance $h)))"#
+    );
+    ComponentSpec {
+        name: "keeper".into(),
+        ..context_in_text(&text)
+    }
+}
+
+#[test]
+fn whose_a_secret_is_is_told_by_name() {
+    let with = |owner: &str| release(vec![reader(), keeper_by(owner)], Vec::new());
+    let _ready = Ready::new(&with("string"));
+    for owner in ["u32", "char"] {
+        let expected = problem(
+            "asker",
+            "imports rialto:host/secrets@0.1.0, which does not fit rialto:host/secrets-handler@0.1.0",
+            "build both against the same wit/",
+        );
+        assert_eq!(problems(&with(owner)), [expected], "{owner}");
+    }
+}
+
 #[test]
 fn a_surface_with_a_wrong_type_is_refused() {
     let other = r#"(component
