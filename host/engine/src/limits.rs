@@ -82,7 +82,7 @@ impl Default for Limits {
             probe_max_ms: 30_000,
             retry_initial_ms: 50,
             retry_max_ms: 300_000,
-            commit_linger_us: 5_000,
+            commit_linger_us: 10_000,
             cache_bytes_max: 256 << 20,
             lock_wait_us: 500,
             conflicts_max: 64,

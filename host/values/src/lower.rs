@@ -4,6 +4,8 @@
 //! A block with parts is put together here, and copied into the memory when it is complete: to find the memory costs more
 //! than most parts do.
 
+use std::cell::Cell;
+
 use wasmtime::component::__internal::wasmtime_environ::component::StringEncoding;
 use wasmtime::component::__internal::{ComponentTypes, InterfaceType, LowerContext};
 use wasmtime::{Result, ValRaw, bail, format_err};
@@ -16,10 +18,13 @@ use crate::calls::lower_text;
 const BLOCK_MAX: usize = (1 << 31) - 1;
 /// The largest alignment of a type.
 const ALIGN_MAX: usize = 8;
-/// Room for most blocks.
-const ROOM: usize = 256;
-/// Blocks of less than this are put together whatever the component's memory.
+/// Blocks of less than this are put together whatever the component's memory, and their room is kept.
 const SMALL: usize = 1 << 16;
+
+thread_local! {
+    /// Room for blocks, which the calls of a thread use one after the other.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Writes values of one call.
 pub(crate) struct Lowerer<'c, 'a, 'v, T: 'static> {
@@ -39,7 +44,8 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
             cx,
             is_utf8,
             values: Reader::of(values),
-            blocks: Vec::new(),
+            // A call within a call has room of its own.
+            blocks: ROOM.take(),
         }
     }
 
@@ -76,7 +82,6 @@ impl<'c, 'a, 'v, T: 'static> Lowerer<'c, 'a, 'v, T> {
         if at + size > SMALL && at + size > self.cx.as_slice_mut().len() {
             bail!("values are larger than the component's memory");
         }
-        self.blocks.reserve(ROOM);
         self.blocks.resize(at + size, 0);
         store(self, at)?;
         copy(self.cx, address, &self.blocks[at..])?;
@@ -279,6 +284,16 @@ fn copy<T: 'static>(cx: &mut LowerContext<'_, T>, address: usize, bytes: &[u8]) 
     let memory = memory.ok_or_else(|| format_err!("a value is beyond the end of memory"))?;
     memory.copy_from_slice(bytes);
     Ok(())
+}
+
+impl<T: 'static> Drop for Lowerer<'_, '_, '_, T> {
+    fn drop(&mut self) {
+        let mut room = std::mem::take(&mut self.blocks);
+        if room.capacity() <= SMALL {
+            room.clear();
+            ROOM.set(room);
+        }
+    }
 }
 
 fn push(flat: &mut &mut [ValRaw], value: ValRaw) -> Result<()> {
