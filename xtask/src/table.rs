@@ -36,9 +36,9 @@ pub fn print(rialto: &Path) -> Result<()> {
     let watched = watch(rialto)?;
     process::say("building with debug assertions, which counts allocations");
     process::run(process::cargo().current_dir(repository::root()).args([
+        // As `cargo xtask build` does: a package alone has other features, and most of it would be compiled again.
         "build",
-        "--package",
-        "rialto",
+        "--workspace",
     ]))?;
     let counting = host::program("debug", "rialto")?;
     let counted = finished(begin(&counting, &[])?)?;
