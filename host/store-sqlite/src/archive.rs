@@ -128,10 +128,16 @@ async fn history(readers: &SqlitePool, subject: &str, last: &mut Last) -> Result
     // A page may be in two segments, if a flush was done again.
     let pages: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE eras(era) AS (
-             SELECT max(era) FROM history_by_era
+             SELECT max(era) FROM history_by_run
              UNION ALL SELECT era - 1 FROM eras WHERE era > 0
-         ) SELECT DISTINCT page FROM eras CROSS JOIN history_by_era h
-           WHERE h.era = eras.era AND subject = ? ORDER BY page",
+         ), runs(era, run) AS (
+             SELECT era, (SELECT max(run) FROM history_by_run h WHERE h.era = eras.era) FROM eras
+             UNION ALL
+             SELECT era, (SELECT max(run) FROM history_by_run h
+                          WHERE h.era = runs.era AND h.run < runs.run)
+             FROM runs WHERE run IS NOT NULL
+         ) SELECT DISTINCT page FROM runs CROSS JOIN history_by_run h
+           WHERE h.era = runs.era AND h.run = runs.run AND subject = ? ORDER BY page",
     )
     .bind(subject)
     .fetch_all(&mut *snapshot)
@@ -179,9 +185,17 @@ async fn receipts(readers: &SqlitePool, subject: &str) -> Result<Vec<Receipt>, S
         "WITH RECURSIVE eras(era) AS (
              SELECT max(era) FROM receipts
              UNION ALL SELECT era - 1 FROM eras WHERE era > 0
+         ), runs(era, run) AS (
+             SELECT era, (SELECT max(id >> 17) FROM receipts r INDEXED BY receipts_by_run
+                          WHERE r.era = eras.era)
+             FROM eras
+             UNION ALL
+             SELECT era, (SELECT max(id >> 17) FROM receipts r INDEXED BY receipts_by_run
+                          WHERE r.era = runs.era AND r.id >> 17 < runs.run)
+             FROM runs WHERE run IS NOT NULL
          ) SELECT id, subject, at, body, page
-           FROM eras CROSS JOIN receipts r INDEXED BY receipts_by_era
-           WHERE r.era = eras.era AND subject = ? ORDER BY id",
+           FROM runs CROSS JOIN receipts r INDEXED BY receipts_by_run
+           WHERE r.era = runs.era AND r.id >> 17 = runs.run AND subject = ? ORDER BY id",
     )
     .bind(subject)
     .fetch_all(&mut *snapshot)

@@ -24,6 +24,10 @@ use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
 use crate::{Inner, archive, receipt_pages};
 
+/// The number of ids of a run of receipts and of the history's subjects, as a power of two. A run's part of the index is
+/// written by few flushes, as that of documents.
+const RUN_BITS: u32 = 17;
+
 /// Several groups merged into one. A value of none is to be removed.
 #[derive(Default)]
 struct Merged<'a> {
@@ -411,9 +415,11 @@ fn history(
         b.add(records.clone())
     })?;
     let subjects: Vec<_> = subjects.into_iter().collect();
-    let head = "INSERT OR IGNORE INTO history_by_era (era, subject, page) VALUES";
-    slices.rows(head, "(?,?,?)", "", &subjects, |b, (subject, page)| {
+    let run = merged.next_id >> RUN_BITS;
+    let head = "INSERT OR IGNORE INTO history_by_run (era, run, subject, page) VALUES";
+    slices.rows(head, "(?,?,?,?)", "", &subjects, |b, (subject, page)| {
         b.add(segment)?;
+        b.number(run)?;
         b.add((*subject).clone())?;
         b.number(*page)
     })?;

@@ -30,6 +30,7 @@ mod publications;
 mod ranges;
 mod receipt_pages;
 mod receipts;
+mod recent_rows;
 mod records;
 pub mod retention;
 mod row_ids;

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 19] = [
+const VERSIONS: [(i64, &str, &str); 20] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -81,6 +81,7 @@ const VERSIONS: [(i64, &str, &str); 19] = [
         "receipt pages",
         include_str!("../migrations/0019_receipt_pages.sql"),
     ),
+    (20, "runs", include_str!("../migrations/0020_runs.sql")),
 ];
 
 const _: () = {

@@ -1,6 +1,6 @@
 //! Reads documents in the order of their ids from several segments.
 //!
-//! The index of each segment is in order. SQLite merges the segments of one statement and reads no further
+//! The index of each run is in order. SQLite merges the runs of one statement and reads no further
 //! than needed. The documents that were found bound the reads of the next statement.
 
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use crate::failed;
 use crate::rows::{self, signed};
 use crate::slices::STATEMENT_ROWS;
+use crate::{failed, row_ids};
 
 /// The first documents of a range in these segments, at most `limit`. It runs several statements; call it in a
 /// transaction for a consistent result.
@@ -25,7 +25,11 @@ pub(crate) async fn first(
 ) -> Result<BTreeMap<Name, StoredDocument>, StoreError> {
     let mut found: BTreeMap<Name, StoredDocument> = BTreeMap::new();
     let mut to = range.to.clone();
-    let mut rest = segments;
+    let runs: Vec<u32> = segments
+        .iter()
+        .flat_map(|one| row_ids::runs(*one))
+        .collect();
+    let mut rest = &*runs;
     for (length, text) in STATEMENT_ROWS.into_iter().zip(&*TEXTS) {
         while rest.len() >= length {
             let (chunk, others) = rest.split_at(length);
@@ -35,8 +39,8 @@ pub(crate) async fn first(
                 .bind(&range.from)
                 .bind(to.clone())
                 .bind(signed(limit as u64).unwrap_or(i64::MAX));
-            for segment in chunk {
-                query = query.bind(segment);
+            for run in chunk {
+                query = query.bind(run);
             }
             let rows = query.fetch_all(&mut *connection).await.map_err(failed)?;
             for row in &rows {
@@ -51,8 +55,8 @@ pub(crate) async fn first(
     }
     assert!(
         rest.is_empty(),
-        "of {} segments {} are left out",
-        segments.len(),
+        "of {} runs {} are left out",
+        runs.len(),
         rest.len()
     );
     assert!(
@@ -80,20 +84,20 @@ pub(crate) fn behind(id: &str) -> ScanRange {
     }
 }
 
-/// Statements over as many segments as `STATEMENT_ROWS` says.
+/// Statements over as many runs as `STATEMENT_ROWS` says.
 static TEXTS: LazyLock<[String; STATEMENT_ROWS.len()]> = LazyLock::new(|| {
     STATEMENT_ROWS.map(|length| {
-        let each: Vec<String> = (0..length).map(of_one_segment).collect();
+        let each: Vec<String> = (0..length).map(of_one_run).collect();
         format!("{} ORDER BY id LIMIT ?4", each.join(" UNION ALL "))
     })
 });
 
-/// The part of a statement for its nth segment. Without an end, the bound is a blob, because a blob sorts after
+/// The part of a statement for its nth run. Without an end, the bound is a blob, because a blob sorts after
 /// all texts.
-fn of_one_segment(n: usize) -> String {
-    let segment = n + 5;
+fn of_one_run(n: usize) -> String {
+    let run = n + 5;
     format!(
-        "SELECT id, version, body FROM documents INDEXED BY documents_by_era
-         WHERE place >> 16 = ?{segment} AND collection = ?1 AND id >= ?2 AND id < coalesce(?3, x'')"
+        "SELECT id, version, body FROM documents INDEXED BY documents_by_run
+         WHERE place >> 13 = ?{run} AND collection = ?1 AND id >= ?2 AND id < coalesce(?3, x'')"
     )
 }

@@ -1,10 +1,10 @@
 //! The row ids of documents, and the segments that they make.
 //!
 //! A document gets the next row id, from 1 on, when it is first written. A *segment* is 65,536 row ids in a
-//! row; `row_id >> 16` is its number. The index over ids begins with the segment. Ids are random: in one
-//! index over all documents, each new document would change a page of its own. With segments a payment
-//! costs the same however many documents there are. Bloom filters in memory say which segments may have a
-//! document.
+//! row; `row_id >> 16` is its number. The index over ids begins with the *run*, which is
+//! 8,192 row ids in a row. Ids are random: in one index over all documents, each new document would change a page of its own.
+//! With runs a payment costs the same however many documents there are, and a run's part of the index is written by few
+//! flushes. Bloom filters in memory say which segments may have a document; for the newest ones memory has the row id too.
 //!
 //! A full segment gets no new document, because its Bloom filter is stored and would not know the document.
 //! A reader never misses a document because of the order of the steps:
@@ -12,6 +12,8 @@
 //! - A flush adds to the Bloom filter, then commits to the table, then removes from the memtable.
 //!
 //! The tables' names are older: the column of row ids is `place`, and a segment is an `era`.
+
+use std::ops::Range;
 
 use parking_lot::{Mutex, RwLock};
 use rialto_engine::CollectionId;
@@ -21,13 +23,19 @@ use tokio::task::JoinHandle;
 
 use crate::bloom_filters::{BloomFilters, LoadedPart, PART, SEGMENT_BITS};
 use crate::journal::Document;
+use crate::recent_rows::RecentRows;
 use crate::rows::{self, signed, unsigned};
 use crate::slices::{Bound, STATEMENT_ROWS, Slices};
 use crate::{Inner, failed, unreadable};
 
+/// The number of row ids of a run, as a power of two.
+const RUN_BITS: u32 = 13;
+/// The runs of a segment.
+const RUNS: u32 = 1 << (SEGMENT_BITS - RUN_BITS);
+
 const _: () = assert!(
-    SEGMENT_BITS == 16,
-    "statements and the layout of the tables contain `place >> 16`"
+    RUN_BITS == 13 && RUNS == 8,
+    "statements and the layout of the tables contain `place >> 13` and the eight runs of a segment"
 );
 
 /// How many documents are added to the Bloom filters under one lock: a fraction of a millisecond.
@@ -43,14 +51,20 @@ struct Next {
 
 /// The result of [`load`].
 pub(crate) struct LoadedRowIds {
-    bloom_filters: BloomFilters,
+    known: Known,
     next: Next,
+}
+
+/// Which documents are in the tables, and where.
+struct Known {
+    bloom_filters: BloomFilters,
+    recent: RecentRows,
 }
 
 /// The row ids and Bloom filters of a store.
 pub(crate) struct RowIds {
     /// None until the store was recovered.
-    bloom_filters: RwLock<Option<BloomFilters>>,
+    known: RwLock<Option<Known>>,
     next: Mutex<Next>,
     /// How many new documents a segment takes.
     segment_documents: u64,
@@ -71,7 +85,7 @@ pub(crate) fn not_recovered() -> StoreError {
 impl RowIds {
     pub fn new(segment_documents: u32) -> Self {
         Self {
-            bloom_filters: RwLock::new(None),
+            known: RwLock::new(None),
             next: Mutex::new(Next { row_id: 0, kept: 0 }),
             segment_documents: u64::from(segment_documents).clamp(1, 1 << SEGMENT_BITS),
         }
@@ -80,20 +94,24 @@ impl RowIds {
     /// Allow lookups from now on. The entries of the journal must be in the memtable before.
     pub fn begin(&self, loaded: LoadedRowIds) {
         *self.next.lock() = loaded.next;
-        *self.bloom_filters.write() = Some(loaded.bloom_filters);
+        *self.known.write() = Some(loaded.known);
     }
 
-    /// The segments that may have a document, the newest first.
-    fn segments(&self, collection: CollectionId, id: &str) -> Result<Vec<u32>, StoreError> {
-        let bloom_filters = self.bloom_filters.read();
-        let bloom_filters = bloom_filters.as_ref().ok_or_else(not_recovered)?;
-        Ok(bloom_filters.segments(bloom_filters.fingerprint(collection, id)))
+    /// The row that a document is probably in, and the segments that may have it, the newest first.
+    fn look_up(&self, collection: CollectionId, id: &str) -> Result<Places, StoreError> {
+        let known = self.known.read();
+        let known = known.as_ref().ok_or_else(not_recovered)?;
+        let fingerprint = known.bloom_filters.fingerprint(collection, id);
+        Ok(Places {
+            guess: known.recent.guess(fingerprint),
+            segments: known.bloom_filters.segments(fingerprint),
+        })
     }
 
     /// The segments that may have documents of a collection, the newest first.
     pub fn segments_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
-        let bloom_filters = self.bloom_filters.read();
-        let bloom_filters = bloom_filters.as_ref().ok_or_else(not_recovered)?;
+        let known = self.known.read();
+        let bloom_filters = &known.as_ref().ok_or_else(not_recovered)?.bloom_filters;
         Ok(bloom_filters.segments(bloom_filters.fingerprint_of_collection(collection)))
     }
 
@@ -120,15 +138,26 @@ impl RowIds {
         readers: &SqlitePool,
         documents: &[&'d Document],
     ) -> Result<Vec<WithRowId<'d>>, StoreError> {
-        let mut asked = Vec::new();
-        for (n, document) in documents.iter().enumerate() {
+        let mut places = Vec::with_capacity(documents.len());
+        for document in documents {
             let (collection, id) = document.key();
-            let segments = self.segments(collection, &id)?;
-            asked.extend(segments.into_iter().map(|segment| (n, segment)));
+            places.push(self.look_up(collection, &id)?);
         }
         let mut numbered: Vec<WithRowId<'d>> = documents.iter().map(|d| (*d, None)).collect();
         let mut reader = readers.acquire().await.map_err(failed)?;
-        for (n, row_id) in find_all(&mut reader, documents, &asked).await? {
+        let guesses = places.iter().enumerate();
+        let guesses: Vec<Look> = guesses.filter_map(|(n, p)| Some((n, p.guess?))).collect();
+        for (n, row_id) in find_all(&mut reader, documents, &guesses, BY_ROW_ID).await? {
+            numbered[n].1 = Some(row_id);
+        }
+        let others = places.iter().enumerate();
+        let others = others.filter(|(n, _)| numbered[*n].1.is_none());
+        let in_segment = |(n, places): (usize, &Places)| {
+            let segments = places.segments.clone().into_iter();
+            segments.map(move |segment| (n, u64::from(segment)))
+        };
+        let asked: Vec<Look> = others.flat_map(in_segment).collect();
+        for (n, row_id) in find_all(&mut reader, documents, &asked, BY_SEGMENT).await? {
             if let Some(other) = numbered[n].1.replace(row_id) {
                 let both = format!("it is in row {other} and in row {row_id}");
                 return Err(unreadable("a document", both));
@@ -149,16 +178,33 @@ impl RowIds {
 
     fn give_row_ids(&self, documents: &mut [WithRowId<'_>]) -> Result<(), StoreError> {
         let mut next = self.next.lock();
-        let mut bloom_filters = self.bloom_filters.write();
-        let bloom_filters = bloom_filters.as_mut().ok_or_else(not_recovered)?;
+        let mut known = self.known.write();
+        let known = known.as_mut().ok_or_else(not_recovered)?;
         for (document, row_id) in documents {
             if row_id.is_none() && document.body.is_some() {
                 let given = next.give(self.segment_documents);
                 let (collection, id) = document.key();
-                bloom_filters.note_document(segment_of(given)?, collection, &id);
+                known.note(given, collection, &id)?;
                 *row_id = Some(given);
             }
         }
+        Ok(())
+    }
+}
+
+/// Where a document may be.
+struct Places {
+    guess: Option<u64>,
+    segments: Vec<u32>,
+}
+
+impl Known {
+    /// Note a document with its row id. Segments come in order.
+    fn note(&mut self, row_id: u64, collection: CollectionId, id: &str) -> Result<(), StoreError> {
+        let segment = segment_of(row_id)?;
+        self.bloom_filters.note_document(segment, collection, id);
+        let fingerprint = self.bloom_filters.fingerprint(collection, id);
+        self.recent.note(segment, fingerprint, row_id);
         Ok(())
     }
 }
@@ -192,16 +238,17 @@ impl Inner {
         collection: CollectionId,
         id: &str,
     ) -> Result<Option<StoredDocument>, StoreError> {
-        for segment in self.row_ids.segments(collection, id)? {
+        let places = self.row_ids.look_up(collection, id)?;
+        let guess = places.guess.map(|row_id| (FIND_BY_ROW_ID, row_id));
+        let segments = places.segments.into_iter();
+        let segments = segments.map(|segment| (FIND_BY_SEGMENT, u64::from(segment)));
+        for (text, place) in guess.into_iter().chain(segments) {
             let row = self.runtime.block_on(
-                sqlx::query(
-                    "SELECT id, version, body FROM documents INDEXED BY documents_by_era
-                     WHERE place >> 16 = ? AND collection = ? AND id = ?",
-                )
-                .bind(segment)
-                .bind(collection.0)
-                .bind(id)
-                .fetch_optional(&self.readers),
+                sqlx::query(text)
+                    .bind(signed(place)?)
+                    .bind(collection.0)
+                    .bind(id)
+                    .fetch_optional(&self.readers),
             );
             if let Some(row) = row.map_err(failed)? {
                 return rows::document(&row).map(Some);
@@ -231,11 +278,9 @@ impl Inner {
         );
         for segment in kept..open {
             let image = {
-                let bloom_filters = self.row_ids.bloom_filters.read();
-                bloom_filters
-                    .as_ref()
-                    .ok_or_else(not_recovered)?
-                    .image(segment)
+                let known = self.row_ids.known.read();
+                let known = known.as_ref().ok_or_else(not_recovered)?;
+                known.bloom_filters.image(segment)
             };
             let mut row = Bound::default();
             row.add(segment)?;
@@ -247,6 +292,13 @@ impl Inner {
         Ok(())
     }
 }
+
+const FIND_BY_ROW_ID: &str = "SELECT id, version, body FROM documents
+    WHERE place = ?1 AND collection = ?2 AND id = ?3";
+const FIND_BY_SEGMENT: &str = "SELECT id, version, body FROM documents INDEXED BY documents_by_run
+    WHERE place >> 13 IN (?1 << 3, ?1 << 3 | 1, ?1 << 3 | 2, ?1 << 3 | 3,
+                          ?1 << 3 | 4, ?1 << 3 | 5, ?1 << 3 | 6, ?1 << 3 | 7)
+      AND collection = ?2 AND id = ?3";
 
 const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
 
@@ -296,7 +348,9 @@ pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowI
                 "the host makes the Bloom filter of a segment from its documents"
             );
         }
-        load_segment(connection, &mut bloom_filters, segment).await?;
+        for (collection, id, _) in documents_of(connection, segment).await? {
+            bloom_filters.note_document(segment, CollectionId(collection), &id);
+        }
         sqlx::query(KEEP)
             .bind(segment)
             .bind(bloom_filters.image(segment))
@@ -304,12 +358,15 @@ pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowI
             .await
             .map_err(failed)?;
     }
-    load_segment(connection, &mut bloom_filters, open).await?;
-    let next = Next { row_id, kept: open };
-    Ok(LoadedRowIds {
+    let mut known = Known {
         bloom_filters,
-        next,
-    })
+        recent: RecentRows::default(),
+    };
+    for (collection, id, row_id) in documents_of(connection, open).await? {
+        known.note(unsigned(row_id)?, CollectionId(collection), &id)?;
+    }
+    let next = Next { row_id, kept: open };
+    Ok(LoadedRowIds { known, next })
 }
 
 async fn joined(part: JoinHandle<LoadedPart>) -> Result<LoadedPart, StoreError> {
@@ -347,30 +404,45 @@ async fn stored_filters(
         .map_err(failed)
 }
 
-/// Add all documents of a segment to its Bloom filter.
-async fn load_segment(
+/// The documents of a segment: collection, id and row id.
+async fn documents_of(
     connection: &mut SqliteConnection,
-    bloom_filters: &mut BloomFilters,
     segment: u32,
-) -> Result<(), StoreError> {
-    let names: Vec<(u32, String)> = sqlx::query_as(
-        "SELECT collection, id FROM documents INDEXED BY documents_by_era WHERE place >> 16 = ?",
+) -> Result<Vec<(u32, String, i64)>, StoreError> {
+    let runs = runs(segment);
+    sqlx::query_as(
+        "SELECT collection, id, place FROM documents INDEXED BY documents_by_run
+         WHERE place >> 13 BETWEEN ? AND ?",
     )
-    .bind(segment)
+    .bind(runs.start)
+    .bind(runs.end - 1)
     .fetch_all(connection)
     .await
-    .map_err(failed)?;
-    for (collection, id) in names {
-        bloom_filters.note_document(segment, CollectionId(collection), &id);
-    }
-    Ok(())
+    .map_err(failed)
 }
 
-/// Look for documents in the given segments. Returns the row ids of those that were found.
+/// The runs of a segment, in the order of their row ids.
+pub(crate) fn runs(segment: u32) -> Range<u32> {
+    let first = segment << (SEGMENT_BITS - RUN_BITS);
+    first..first + RUNS
+}
+
+/// The number of a document among those that are looked for, and the row id or the segment to look in.
+type Look = (usize, u64);
+
+/// How a document is looked for in its probable row. `w` has its number, the row id, its collection and its id.
+const BY_ROW_ID: &str = "CROSS JOIN documents d WHERE d.place = w.column2";
+/// How it is looked for in a segment. `w` has the segment instead of the row id.
+const BY_SEGMENT: &str = "CROSS JOIN (VALUES (0), (1), (2), (3), (4), (5), (6), (7)) r
+    CROSS JOIN documents d INDEXED BY documents_by_run
+    WHERE d.place >> 13 = (w.column2 << 3 | r.column1)";
+
+/// Look for documents in the given places. Returns the row ids of those that were found.
 async fn find_all(
     connection: &mut SqliteConnection,
     documents: &[&Document],
-    asked: &[(usize, u32)],
+    asked: &[Look],
+    how: &'static str,
 ) -> Result<Vec<(usize, u64)>, StoreError> {
     let mut found = Vec::new();
     let mut rest = asked;
@@ -381,18 +453,17 @@ async fn find_all(
         let values = vec!["(?,?,?,?)"; length].join(",");
         let text = format!(
             "SELECT w.column1, d.place
-             FROM (VALUES {values}) w CROSS JOIN documents d INDEXED BY documents_by_era
-             WHERE d.place >> 16 = w.column2 AND d.collection = w.column3 AND d.id = w.column4"
+             FROM (VALUES {values}) w {how} AND d.collection = w.column3 AND d.id = w.column4"
         );
         while rest.len() >= length {
             let (chunk, others) = rest.split_at(length);
             // Made of this crate's own constants only.
             let mut query = sqlx::query_as::<Sqlite, (i64, i64)>(AssertSqlSafe(text.clone()));
-            for (n, segment) in chunk {
+            for (n, place) in chunk {
                 let (collection, id) = documents[*n].key();
                 query = query
                     .bind(signed(*n as u64)?)
-                    .bind(segment)
+                    .bind(signed(*place)?)
                     .bind(collection.0)
                     .bind(id.to_string());
             }

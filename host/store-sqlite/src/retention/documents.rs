@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use super::look::open;
 use super::{Archive, Archived, Class, RetentionError, take};
 use crate::slices::Bound;
-use crate::{SqliteStore, failed, unreadable};
+use crate::{SqliteStore, failed, row_ids, unreadable};
 
 /// Finished documents that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,12 +152,14 @@ impl SqliteStore {
         collection: CollectionId,
         segment: u32,
     ) -> Result<Vec<String>, StoreError> {
+        let runs = row_ids::runs(segment);
         let ids = self.inner.runtime.block_on(
             sqlx::query_scalar(
-                "SELECT id FROM documents INDEXED BY documents_by_era
-                 WHERE place >> 16 = ? AND collection = ? ORDER BY place",
+                "SELECT id FROM documents INDEXED BY documents_by_run
+                 WHERE place >> 13 BETWEEN ? AND ? AND collection = ? ORDER BY place",
             )
-            .bind(segment)
+            .bind(runs.start)
+            .bind(runs.end - 1)
             .bind(collection.0)
             .fetch_all(&self.inner.readers),
         );

@@ -84,7 +84,7 @@ impl Inner {
     /// The ids of a segment's receipts, in order.
     fn receipt_ids(&self, segment: u32) -> Result<Vec<i64>, StoreError> {
         let ids = self.runtime.block_on(
-            sqlx::query_scalar("SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?")
+            sqlx::query_scalar("SELECT id FROM receipts INDEXED BY receipts_by_run WHERE era = ?")
                 .bind(segment)
                 .fetch_all(&self.readers),
         );
@@ -263,12 +263,12 @@ pub(super) fn remove(
 const PAGES_OUT: &str = "DELETE FROM history WHERE page <= min(?1, ?3 | (
     SELECT max(page) FROM (SELECT page FROM history WHERE page <= ?1 ORDER BY page LIMIT ?2)))";
 /// The rows of the index are in this order, so the subquery gives the end of a part.
-const SUBJECTS_OUT: &str = "DELETE FROM history_by_era WHERE era = ?1 AND (subject, page) <= (
-    SELECT subject, page FROM (
-        SELECT subject, page FROM history_by_era WHERE era = ?1 ORDER BY subject, page LIMIT ?2
-    ) ORDER BY subject DESC, page DESC LIMIT 1)";
+const SUBJECTS_OUT: &str = "DELETE FROM history_by_run WHERE era = ?1 AND (run, subject, page) <= (
+    SELECT run, subject, page FROM (
+        SELECT run, subject, page FROM history_by_run WHERE era = ?1 ORDER BY run, subject, page LIMIT ?2
+    ) ORDER BY run DESC, subject DESC, page DESC LIMIT 1)";
 const RECEIPTS_OUT: &str = "DELETE FROM receipts WHERE id IN (
-    SELECT id FROM receipts INDEXED BY receipts_by_era WHERE era = ?1 LIMIT ?2)";
+    SELECT id FROM receipts INDEXED BY receipts_by_run WHERE era = ?1 LIMIT ?2)";
 const RECEIPT_PAGES_OUT: &str = "DELETE FROM receipt_pages WHERE page IN (
     SELECT page FROM receipt_pages INDEXED BY receipt_pages_by_era WHERE era = ?1 LIMIT ?2)";
 

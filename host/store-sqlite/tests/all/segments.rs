@@ -171,17 +171,17 @@ const WITHOUT_SEGMENTS: [&str; 42] = [
     "ALTER TABLE releases DROP COLUMN waits_on",
     "DROP TABLE suspect",
     "ALTER TABLE reminders DROP COLUMN starts",
-    "DROP INDEX documents_by_era",
+    "DROP INDEX documents_by_run",
     "CREATE UNIQUE INDEX documents_by_id ON documents (collection, id)",
     "DROP TABLE eras",
     "DELETE FROM meta WHERE key = 'filter_key'",
-    "DROP INDEX receipts_by_era",
+    "DROP INDEX receipts_by_run",
     "ALTER TABLE receipts DROP COLUMN era",
     "CREATE INDEX receipts_by_subject ON receipts (subject)",
     "CREATE TABLE history_subjects (subject TEXT NOT NULL, page INTEGER NOT NULL,
          PRIMARY KEY (subject, page)) WITHOUT ROWID",
-    "INSERT INTO history_subjects SELECT DISTINCT subject, page FROM history_by_era",
-    "DROP TABLE history_by_era",
+    "INSERT INTO history_subjects SELECT DISTINCT subject, page FROM history_by_run",
+    "DROP TABLE history_by_run",
     "DROP TABLE subject_kinds",
 ];
 
@@ -229,7 +229,7 @@ fn a_store_without_segments_is_migrated_completely() {
             refused,
             SnapshotError::Older {
                 found: 3,
-                known: 19,
+                known: 20,
                 ..
             }
         ),
@@ -309,6 +309,55 @@ fn a_full_size_segment_is_stored_and_found_again() {
             assert!(versions(store, some).iter().all(|v| *v == Some(1)));
         }
         assert_eq!(versions(store, 70_000..72_000), vec![None; 2_000]);
+        // In each run of the full segment, and in the one with the newest documents.
+        write(store, 2, 0..200, 2, Some("2"));
+        write(store, 3, 69_900..70_000, 2, None);
+    });
+    assert_eq!(ask(folder, ROWS), 69_900);
+    assert_eq!(
+        ask(
+            folder,
+            "SELECT count(DISTINCT place >> 13) FROM documents WHERE version = 2"
+        ),
+        9
+    );
+    with(folder, usual, |store| {
+        assert!(versions(store, 0..200).iter().all(|v| *v == Some(2)));
+        assert_eq!(versions(store, 69_900..70_000), vec![None; 100]);
+    });
+}
+
+#[test]
+fn receipts_of_one_subject_are_found_in_all_runs_of_all_segments() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    // The index has runs of 131,072 ids. These are 0 to 3 in one, in six segments of three documents.
+    let ids = (0..18).map(|n: u64| n * n * 10_000 + 1);
+    let ids: Vec<u64> = ids.collect();
+    for (n, chunk) in ids.chunks(3).enumerate() {
+        with(folder, FEW, |store| {
+            let lsn = 2 * n as u64 + 1;
+            write(store, lsn, 3 * n as u64..3 * n as u64 + 3, 1, Some("1"));
+            let receipt = |id: &u64| Receipt {
+                id: *id,
+                subject: "transfer:t1".into(),
+                at: Timestamp(1),
+                body: "{}".into(),
+            };
+            let group = Group {
+                lsn: Lsn(lsn + 1),
+                receipts: chunk.iter().map(receipt).collect(),
+                ..Group::default()
+            };
+            store.write(&group).unwrap();
+        });
+    }
+    assert_eq!(ask(folder, "SELECT count(DISTINCT era) FROM receipts"), 6);
+    with(folder, FEW, |store| {
+        let found = store.receipts("transfer:t1").unwrap();
+        let found: Vec<u64> = found.iter().map(|receipt| receipt.id).collect();
+        assert_eq!(found, ids);
+        assert_eq!(store.receipts("transfer:t2").unwrap(), []);
     });
 }
 
