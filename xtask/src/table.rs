@@ -61,6 +61,8 @@ struct Watched {
 fn watch(rialto: &Path) -> Result<Watched> {
     let run = begin(rialto, &[])?;
     let host = host_of(run.id())?;
+    // Its start compiles the components, which is no work for a payment.
+    wait_until_ready(host)?;
     sleep(Duration::from_secs(WARM_UP));
     let samples = repository::trained().join("perf.data");
     fs::create_dir_all(repository::trained())?;
@@ -114,6 +116,24 @@ fn host_of(benchmark: u32) -> Result<u32> {
         sleep(Duration::from_millis(50));
     }
     bail!("the benchmark started no host within {START_WITHIN:?}")
+}
+
+/// Wait until a host has written its addresses, which it does when it is ready.
+fn wait_until_ready(host: u32) -> Result<()> {
+    let arguments = fs::read_to_string(format!("/proc/{host}/cmdline"))?;
+    let mut arguments = arguments.split('\0');
+    let state = arguments.find(|word| *word == "--state");
+    let state = state.and(arguments.next());
+    let addresses =
+        Path::new(state.context("the host was started without `--state`")?).join("addresses.json");
+    let begun = Instant::now();
+    while !addresses.exists() {
+        if begun.elapsed() > START_WITHIN {
+            bail!("the host was not ready within {START_WITHIN:?}");
+        }
+        sleep(Duration::from_millis(50));
+    }
+    Ok(())
 }
 
 /// The id of a process of `/proc`, if it is a child of this one and runs `serve`.
