@@ -1,5 +1,5 @@
--- Runs: parts of an era. Each flush changes most pages of the part of an index into which ids go, because they are random:
--- as a run of an eighth it is in few pages, and then it changes no more.
+-- Runs: parts of an era. Ids are random, so a flush changes most pages of the part of an index into which they go. A run's
+-- part is small, is changed by few flushes, and then never again.
 
 -- A run is 8,192 places.
 DROP INDEX documents_by_era;

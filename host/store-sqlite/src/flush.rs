@@ -24,9 +24,14 @@ use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
 use crate::{Inner, archive, receipt_pages};
 
-/// The number of ids of a run of receipts and of the history's subjects, as a power of two. A run's part of the index is
-/// written by few flushes, as that of documents.
-const RUN_BITS: u32 = 17;
+/// The number of the host's ids of a run of the history's subjects, as a power of two: about as many payments as a run of
+/// documents has. The index of receipts has runs of the same size.
+const SUBJECT_RUN_BITS: u32 = 17;
+
+const _: () = assert!(
+    SUBJECT_RUN_BITS == 17,
+    "statements and the layout of the tables contain `id >> 17`"
+);
 
 /// Several groups merged into one. A value of none is to be removed.
 #[derive(Default)]
@@ -415,7 +420,7 @@ fn history(
         b.add(records.clone())
     })?;
     let subjects: Vec<_> = subjects.into_iter().collect();
-    let run = merged.next_id >> RUN_BITS;
+    let run = merged.next_id >> SUBJECT_RUN_BITS;
     let head = "INSERT OR IGNORE INTO history_by_run (era, run, subject, page) VALUES";
     slices.rows(head, "(?,?,?,?)", "", &subjects, |b, (subject, page)| {
         b.add(segment)?;

@@ -16,9 +16,10 @@ pub(crate) struct RecentRows {
 }
 
 impl RecentRows {
-    /// Note the row id of a document, which is in this segment. Segments come in order.
+    /// Note the row id of a document, which is in this segment. Segments come in order, but for a flush that failed and gives
+    /// its row ids again.
     pub fn note(&mut self, segment: u32, fingerprint: u64, row_id: u64) {
-        if segment != self.segment {
+        if segment > self.segment {
             self.before = std::mem::take(&mut self.newest);
             self.segment = segment;
         }
@@ -46,5 +47,8 @@ mod tests {
         assert_eq!(rows.guess(7), Some(5), "the newest");
         let found = [3, 4, 5, 6].map(|n| rows.guess(n));
         assert_eq!(found, [None, Some(1), Some(1), None]);
+        rows.note(4, 8, 2);
+        let found = [4, 5, 8].map(|n| rows.guess(n));
+        assert_eq!(found, [Some(1), Some(1), Some(2)], "a flush is done again");
     }
 }

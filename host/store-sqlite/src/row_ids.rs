@@ -150,13 +150,13 @@ impl RowIds {
         for (n, row_id) in find_all(&mut reader, documents, &guesses, BY_ROW_ID).await? {
             numbered[n].1 = Some(row_id);
         }
-        let others = places.iter().enumerate();
-        let others = others.filter(|(n, _)| numbered[*n].1.is_none());
-        let in_segment = |(n, places): (usize, &Places)| {
-            let segments = places.segments.clone().into_iter();
-            segments.map(move |segment| (n, u64::from(segment)))
-        };
-        let asked: Vec<Look> = others.flat_map(in_segment).collect();
+        let mut asked = Vec::new();
+        for (n, places) in places.iter().enumerate() {
+            if numbered[n].1.is_none() {
+                let segments = places.segments.iter();
+                asked.extend(segments.map(|segment| (n, u64::from(*segment))));
+            }
+        }
         for (n, row_id) in find_all(&mut reader, documents, &asked, BY_SEGMENT).await? {
             if let Some(other) = numbered[n].1.replace(row_id) {
                 let both = format!("it is in row {other} and in row {row_id}");
@@ -199,7 +199,7 @@ struct Places {
 }
 
 impl Known {
-    /// Note a document with its row id. Segments come in order.
+    /// Note a document with its row id.
     fn note(&mut self, row_id: u64, collection: CollectionId, id: &str) -> Result<(), StoreError> {
         let segment = segment_of(row_id)?;
         self.bloom_filters.note_document(segment, collection, id);

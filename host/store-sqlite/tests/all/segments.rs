@@ -12,6 +12,7 @@ use std::path::Path;
 use rialto_engine::history::{Ended, Kind, Record};
 use rialto_engine::store::{DocumentWrite, Group, Receipt, ScanRange, Store};
 use rialto_engine::{CollectionId, Lsn, Timestamp, TurnId};
+use rialto_store::StoreLoad as _;
 use rialto_store_sqlite::HistoryStore as _;
 use rialto_store_sqlite::{FlushPolicy, Order, Snapshot, SnapshotError, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -121,6 +122,31 @@ fn a_document_with_a_reused_row_id_is_found() {
             write(store, 4, 100..105, 2, None);
         });
     }
+}
+
+#[test]
+fn a_row_id_that_another_document_got_misleads_nobody() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    // In one process, which remembers where each of them was.
+    with(folder, FEW, |store| {
+        let flushed = |lsn, ids: Range<u64>, version, body: Option<&str>| {
+            write(store, lsn, ids, version, body);
+            store.flush().unwrap();
+        };
+        flushed(1, 0..2, 1, Some("\"a\""));
+        flushed(2, 0..2, 2, None);
+        assert_eq!(ask(folder, ROWS), 0);
+        flushed(3, 2..4, 1, Some("\"b\""));
+        assert_eq!(ask(folder, "SELECT max(place) FROM documents"), 2);
+        assert_eq!(versions(store, 0..4), [None, None, Some(1), Some(1)]);
+        flushed(4, 0..4, 3, Some("\"c\""));
+        assert_eq!(versions(store, 0..4), [Some(3); 4]);
+        assert_eq!(ask(folder, ROWS), 4);
+    });
+    with(folder, FEW, |store| {
+        assert_eq!(versions(store, 0..4), [Some(3); 4]);
+    });
 }
 
 #[test]
@@ -331,7 +357,7 @@ fn a_full_size_segment_is_stored_and_found_again() {
 fn receipts_of_one_subject_are_found_in_all_runs_of_all_segments() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
-    // The index has runs of 131,072 ids. These are 0 to 3 in one, in six segments of three documents.
+    // A run of the index has 131,072 ids. The first run has four of these, later runs have one or none.
     let ids = (0..18).map(|n: u64| n * n * 10_000 + 1);
     let ids: Vec<u64> = ids.collect();
     for (n, chunk) in ids.chunks(3).enumerate() {
