@@ -5,8 +5,8 @@ import { get, upload } from "../data/api";
 import { type Component, type Content, drafts, type Edit } from "../data/draft";
 import { bytes as size, count } from "../data/format";
 import type { Document } from "../data/kinds";
+import { say } from "../data/notice";
 import { Digest, Facts, Problem, Section } from "../parts/basics";
-import { say } from "../parts/notices";
 import { words } from "../words";
 
 const w = words.draft;

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Change, beginConfirmation, isConfirmed, Refusal, send } from "../data/api";
+import { say } from "../data/notice";
 import { words } from "../words";
-import { say } from "./notices";
 
 /** How often the host is asked whether a passkey has confirmed. */
 const LOOK_MS = 1500;
