@@ -8,15 +8,14 @@ use rialto_engine::store::{Receipt, StoreError};
 use rialto_engine::{Name, Timestamp};
 use rialto_store::{HistoryStore, ReleaseStore, StoredRelease};
 use sqlx::{Row, SqlitePool};
+use zstd::zstd_safe::CCtx;
 
 use crate::journal::Verdict;
 use crate::records::{EncodedRecord, encoded};
 use crate::rows::unsigned;
 use crate::slices::Bound;
-use crate::{SqliteStore, failed, receipt_pages, unreadable};
+use crate::{SqliteStore, failed, pages, receipt_pages, unreadable};
 
-/// The first byte of a page of the history: the version of its layout.
-const HISTORY_LAYOUT: u8 = 1;
 /// Records of a page: all of them are read to see one.
 const PAGE_RECORDS: usize = 128;
 /// Bits of a page's id that count the pages of one flush.
@@ -68,7 +67,10 @@ pub(crate) fn page_id(through: u64, n: usize) -> u64 {
 }
 
 /// A page of records, each with its order: the encoded list of both.
-pub(crate) fn encode(page: &[(u64, EncodedRecord<'_>)]) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode(
+    context: &mut CCtx<'_>,
+    page: &[(u64, EncodedRecord<'_>)],
+) -> Result<Vec<u8>, StoreError> {
     assert!(
         !page.is_empty(),
         "a page of the history is to have records and has none"
@@ -78,18 +80,11 @@ pub(crate) fn encode(page: &[(u64, EncodedRecord<'_>)]) -> Result<Vec<u8>, Store
         plain = encoded(order, plain)?;
         plain.extend_from_slice(record.bytes);
     }
-    let mut bytes = vec![HISTORY_LAYOUT];
-    bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
-    Ok(bytes)
+    pages::pack(context, &plain)
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<(u64, Record)>, StoreError> {
-    let Some((&HISTORY_LAYOUT, packed)) = bytes.split_first() else {
-        let layout = format!("unknown layout {:?}", bytes.first());
-        return Err(unreadable("the history", layout));
-    };
-    let plain = lz4_flex::block::decompress_size_prepended(packed)
-        .map_err(|e| unreadable("the history", e))?;
+    let plain = pages::unpack("the history", bytes)?;
     postcard::from_bytes(&plain).map_err(|e| unreadable("the history", e))
 }
 

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use rialto_engine::Name;
 use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{StoreError, StoredReminder};
+use zstd::zstd_safe::CCtx;
 
+use crate::dictionaries::{Body, Packing};
 use crate::journal::{Document, Entry, Letter, Verdict};
 use crate::records::EncodedRecord;
 use crate::retention::{Added, Class, note};
@@ -71,17 +73,24 @@ pub(crate) fn flush(
         with_row_ids.len()
     );
     let segment = store.row_ids.open_segment()?;
+    let mut packing = store.packing.lock();
+    packing.learn(&documents, &store.unpacking);
+    // Before the first slice, so that nobody waits for it.
+    let (written, removed) = as_stored(&with_row_ids, &mut packing);
     slices.set("folding", merged.through)?;
+    packing.store(slices)?;
+    drop(packing);
     collections(slices, &merged)?;
-    write_documents(slices, &with_row_ids)?;
+    write_documents(slices, &written, &removed)?;
     deliveries(slices, &merged)?;
     reminders(slices, &merged)?;
     outbound(slices, &merged)?;
     dead_letters(slices, &merged)?;
     audit(slices, &merged)?;
     publications(slices, &merged)?;
-    let of_receipts = receipts(slices, &merged, segment)?;
-    let of_history = history(slices, &merged, segment)?;
+    let mut context = CCtx::create();
+    let of_receipts = receipts(slices, &mut context, &merged, segment)?;
+    let of_history = history(slices, &mut context, &merged, segment)?;
     // Only then may the journal's files be used again.
     slices.sync_all()?;
     slices.set("lsn", merged.lsn)?;
@@ -198,39 +207,64 @@ fn collections(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Store
     })
 }
 
-fn write_documents(slices: &mut Slices<'_>, documents: &[WithRowId<'_>]) -> Result<(), StoreError> {
+/// A document with its row id and its body as it is stored.
+type Written<'d> = (&'d Document, u64, Body);
+
+/// The documents that are to be written, and the row ids of those that are to be removed.
+fn as_stored<'d>(
+    documents: &[WithRowId<'d>],
+    packing: &mut Packing,
+) -> (Vec<Written<'d>>, Vec<u64>) {
+    let (mut written, mut removed) = (Vec::with_capacity(documents.len()), Vec::new());
     for (document, row_id) in documents {
-        assert!(
-            row_id.is_some() || document.body.is_none(),
-            "document {:?} of collection {} is to be written and has no row id",
-            document.id,
-            document.collection
-        );
+        match (&document.body, row_id) {
+            (Some(body), Some(row_id)) => {
+                let body = packing.body(document.collection, body);
+                written.push((*document, *row_id, body));
+            }
+            (None, Some(row_id)) => removed.push(*row_id),
+            (None, None) => {}
+            (Some(_), None) => panic!(
+                "document {:?} of collection {} is to be written and has no row id",
+                document.id, document.collection
+            ),
+        }
     }
-    let placed = documents
-        .iter()
-        .filter_map(|(d, row_id)| Some((*d, (*row_id)?)));
-    let (kept, removed): (Vec<_>, Vec<_>) = placed.partition(|(d, _)| d.body.is_some());
+    (written, removed)
+}
+
+fn write_documents(
+    slices: &mut Slices<'_>,
+    written: &[Written<'_>],
+    removed: &[u64],
+) -> Result<(), StoreError> {
     let head = "INSERT INTO documents (place, collection, id, version, body) VALUES";
     let tail = " ON CONFLICT (place) DO UPDATE
                 SET version = excluded.version, body = excluded.body
                 WHERE collection = excluded.collection AND id = excluded.id";
-    let written = slices.count_rows(head, "(?,?,?,?,?)", tail, &kept, |b, (d, row_id)| {
-        b.number(*row_id)?;
-        b.add(d.collection)?;
-        b.add(d.id.clone())?;
-        b.number(d.version)?;
-        b.add(d.body.clone())
-    })?;
-    if written != kept.len() as u64 {
+    let changed = slices.count_rows(
+        head,
+        "(?,?,?,?,?)",
+        tail,
+        written,
+        |b, (d, row_id, body)| {
+            b.number(*row_id)?;
+            b.add(d.collection)?;
+            b.add(d.id.clone())?;
+            b.number(d.version)?;
+            match body {
+                Body::Text(text) => b.add(text.clone()),
+                Body::Frame(frame) => b.add(frame.as_slice()),
+            }
+        },
+    )?;
+    if changed != written.len() as u64 {
         return Err(StoreError::Failed(
             "another document has the row id that a new document was given".into(),
         ));
     }
     let head = "DELETE FROM documents WHERE place IN (VALUES";
-    slices.rows(head, "(?)", ")", &removed, |b, (_, row_id)| {
-        b.number(*row_id)
-    })
+    slices.rows(head, "(?)", ")", removed, |b, row_id| b.number(*row_id))
 }
 
 fn deliveries(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), StoreError> {
@@ -341,6 +375,7 @@ fn publications(slices: &mut Slices<'_>, merged: &Merged<'_>) -> Result<(), Stor
 
 fn receipts(
     slices: &mut Slices<'_>,
+    context: &mut CCtx<'_>,
     merged: &Merged<'_>,
     segment: u32,
 ) -> Result<Added, StoreError> {
@@ -361,7 +396,7 @@ fn receipts(
     let mut rows = Vec::with_capacity(receipts.len());
     for page in receipt_pages::pages(&receipts) {
         let first = page[0].id;
-        pages.push((first, receipt_pages::encode(page)?));
+        pages.push((first, receipt_pages::encode(context, page)?));
         rows.extend(page.iter().map(|receipt| (*receipt, first)));
     }
     let head = "INSERT OR REPLACE INTO receipt_pages (page, era, bodies) VALUES";
@@ -385,6 +420,7 @@ fn receipts(
 /// which subject is in which page.
 fn history(
     slices: &mut Slices<'_>,
+    context: &mut CCtx<'_>,
     merged: &Merged<'_>,
     segment: u32,
 ) -> Result<Added, StoreError> {
@@ -398,7 +434,7 @@ fn history(
         .enumerate()
     {
         let id = archive::page_id(merged.through, n);
-        let encoded = archive::encode(page)?;
+        let encoded = archive::encode(context, page)?;
         for (_, record) in page {
             added.item(record.at);
         }

@@ -14,6 +14,7 @@ mod audit;
 pub mod backup;
 mod bloom_filters;
 mod credentials;
+mod dictionaries;
 mod dump;
 mod flush;
 mod held_back;
@@ -23,6 +24,7 @@ mod load;
 mod memtable;
 mod migrations;
 mod operations;
+mod pages;
 mod passkeys;
 mod personal_data;
 mod plans;
@@ -38,6 +40,7 @@ mod rows;
 mod scheduled;
 mod slices;
 mod snapshot;
+mod sql;
 mod store;
 mod suspensions;
 
@@ -56,6 +59,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 use tokio::runtime::Runtime;
 
+use dictionaries::{Packing, Unpacking};
 use journal::{Files, NewFile, Syncing};
 use memtable::Memtable;
 use row_ids::RowIds;
@@ -73,6 +77,7 @@ pub use rialto_store::{
     StoredPlan, StoredRelease, StoredSuspension, StoredTile, SuspensionStore,
 };
 pub use snapshot::{Snapshot, SnapshotError};
+pub use sql::{Sql, SqlError, SqlRow};
 
 /// How many connections readers have.
 const READERS: u32 = 4;
@@ -107,6 +112,10 @@ pub(crate) struct Inner {
     lazy: bool,
     memtable: Memtable,
     row_ids: RowIds,
+    /// Reads compressed documents.
+    unpacking: Unpacking,
+    /// Compresses them.
+    packing: Mutex<Packing>,
     /// The number of the journal up to which a flush has begun. Its lock is for one flush at a time.
     flushing: Mutex<u64>,
     /// The lock for archiving, one thread at a time.
@@ -258,6 +267,8 @@ impl SqliteStore {
             lazy: matches!(synchronous, SqliteSynchronous::Full),
             memtable: Memtable::new(when),
             row_ids: RowIds::new(when.segment_documents),
+            unpacking: Unpacking::default(),
+            packing: Mutex::new(Packing::new(&[])),
             flushing: Mutex::new(0),
             archiving: Mutex::new(()),
             gate: RwLock::new(()),

@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 20] = [
+const VERSIONS: [(i64, &str, &str); 21] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -82,6 +82,11 @@ const VERSIONS: [(i64, &str, &str); 20] = [
         include_str!("../migrations/0019_receipt_pages.sql"),
     ),
     (20, "runs", include_str!("../migrations/0020_runs.sql")),
+    (
+        21,
+        "dictionaries",
+        include_str!("../migrations/0021_dictionaries.sql"),
+    ),
 ];
 
 const _: () = {

@@ -10,6 +10,7 @@ use rialto_engine::store::{ScanRange, StoreError, StoredDocument};
 use rialto_engine::{CollectionId, Name};
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
+use crate::dictionaries::Unpacking;
 use crate::rows::{self, signed};
 use crate::slices::STATEMENT_ROWS;
 use crate::{failed, row_ids};
@@ -18,6 +19,7 @@ use crate::{failed, row_ids};
 /// transaction for a consistent result.
 pub(crate) async fn first(
     connection: &mut SqliteConnection,
+    unpacking: &Unpacking,
     segments: &[u32],
     collection: CollectionId,
     range: &ScanRange,
@@ -44,7 +46,7 @@ pub(crate) async fn first(
             }
             let rows = query.fetch_all(&mut *connection).await.map_err(failed)?;
             for row in &rows {
-                let document = rows::document(row)?;
+                let document = rows::document(row, unpacking)?;
                 found.insert(document.id.clone(), document);
             }
             while found.len() > limit {

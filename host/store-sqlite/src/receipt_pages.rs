@@ -8,14 +8,13 @@ use rialto_engine::Timestamp;
 use rialto_engine::store::{Receipt, StoreError};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
+use zstd::zstd_safe::CCtx;
 
 use crate::journal::Verdict;
 use crate::records::encoded;
 use crate::rows::unsigned;
-use crate::{failed, unreadable};
+use crate::{failed, pages, unreadable};
 
-/// The first byte of a page: the version of its layout.
-const LAYOUT: u8 = 1;
 /// Receipts of a page: all of them are read to see one.
 const PAGE_RECEIPTS: usize = 64;
 /// Bytes of bodies after which a page ends early.
@@ -38,24 +37,17 @@ pub(crate) fn pages<'r>(receipts: &'r [&'r Verdict]) -> impl Iterator<Item = &'r
 }
 
 /// A page: the ids and bodies of receipts.
-pub(crate) fn encode(page: &[&Verdict]) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode(context: &mut CCtx<'_>, page: &[&Verdict]) -> Result<Vec<u8>, StoreError> {
     /// At most, of an id and the length of a body.
     const NUMBERS: usize = 20;
     let bodies: Vec<(u64, &str)> = page.iter().map(|one| (one.id, &*one.body)).collect();
     let length: usize = bodies.iter().map(|(_, body)| NUMBERS + body.len()).sum();
     let plain = encoded(&bodies, Vec::with_capacity(NUMBERS + length))?;
-    let mut bytes = vec![LAYOUT];
-    bytes.extend(lz4_flex::block::compress_prepend_size(&plain));
-    Ok(bytes)
+    pages::pack(context, &plain)
 }
 
 fn decode(bytes: &[u8]) -> Result<Vec<(u64, Arc<str>)>, StoreError> {
-    let Some((&LAYOUT, packed)) = bytes.split_first() else {
-        let layout = format!("unknown layout {:?}", bytes.first());
-        return Err(unreadable("a page of receipts", layout));
-    };
-    let plain = lz4_flex::block::decompress_size_prepended(packed)
-        .map_err(|e| unreadable("a page of receipts", e))?;
+    let plain = pages::unpack("a page of receipts", bytes)?;
     postcard::from_bytes(&plain).map_err(|e| unreadable("a page of receipts", e))
 }
 
@@ -136,7 +128,7 @@ mod tests {
     fn a_page_is_read_as_it_was_written() {
         let all = [verdict(3, 10), verdict(5, 0), verdict(u64::MAX, 2_000)];
         let page: Vec<&Verdict> = all.iter().collect();
-        let read = decode(&encode(&page).unwrap()).unwrap();
+        let read = decode(&encode(&mut CCtx::create(), &page).unwrap()).unwrap();
         let written: Vec<(u64, Arc<str>)> = all.iter().map(|v| (v.id, v.body.clone())).collect();
         assert_eq!(read, written);
     }
@@ -144,12 +136,12 @@ mod tests {
     #[test]
     fn a_broken_page_is_an_error() {
         let one = verdict(1, 100);
-        let bytes = encode(&[&one]).unwrap();
+        let bytes = encode(&mut CCtx::create(), &[&one]).unwrap();
         for cut in 0..bytes.len() {
             assert!(decode(&bytes[..cut]).is_err(), "{cut} bytes");
         }
         let mut unknown = bytes;
-        unknown[0] = LAYOUT + 1;
+        unknown[0] = 9;
         assert!(decode(&unknown).is_err());
     }
 }

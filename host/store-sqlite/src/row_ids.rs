@@ -251,7 +251,7 @@ impl Inner {
                     .fetch_optional(&self.readers),
             );
             if let Some(row) = row.map_err(failed)? {
-                return rows::document(&row).map(Some);
+                return rows::document(&row, &self.unpacking).map(Some);
             }
         }
         Ok(None)

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
+use crate::dictionaries::Unpacking;
 use crate::{failed, unreadable};
 
 /// A delivery in its stored form.
@@ -51,11 +52,15 @@ pub(crate) fn parse<'r, T: Deserialize<'r>>(what: &str, text: &'r str) -> Result
     serde_json::from_str(text).map_err(|e| unreadable(what, e))
 }
 
-pub(crate) fn document(row: &SqliteRow) -> Result<StoredDocument, StoreError> {
+/// A document of the columns `id, version, body`.
+pub(crate) fn document(
+    row: &SqliteRow,
+    unpacking: &Unpacking,
+) -> Result<StoredDocument, StoreError> {
     Ok(StoredDocument {
         id: get::<&str>(row, 0)?.into(),
         version: unsigned(get(row, 1)?)?,
-        body: get::<&str>(row, 2)?.into(),
+        body: unpacking.body(row, 2)?,
     })
 }
 

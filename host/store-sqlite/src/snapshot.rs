@@ -5,6 +5,7 @@
 //! writes nothing and blocks no host. While it is open, SQLite's write-ahead log grows, because the snapshot
 //! may still read its pages.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,11 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _, Row as _, SqliteConnection};
 use tokio::runtime::Runtime;
 
+use crate::dictionaries::Unpacking;
 use crate::journal::{Purpose, Reading};
 use crate::retention::{self, Archive};
 use crate::slices::counter;
-use crate::{failed, ranges, row_ids, rows};
+use crate::{dictionaries, failed, ranges, row_ids, rows};
 
 /// How many documents one step of a visit reads.
 const DOCUMENTS_PER_STEP: usize = 1_000;
@@ -88,6 +90,7 @@ type Newer = Option<StoredDocument>;
 pub struct Snapshot {
     runtime: Runtime,
     connection: SqliteConnection,
+    unpacking: Unpacking,
     /// All segments, the newest first.
     segments: Vec<u32>,
     collections: Vec<Collection>,
@@ -114,6 +117,7 @@ impl Snapshot {
         Ok(Self {
             runtime,
             connection,
+            unpacking: head.unpacking,
             segments: head.segments,
             collections: head.collections,
             newer: head.newer,
@@ -174,7 +178,14 @@ impl Snapshot {
             return Ok(newer.clone());
         }
         let range = ranges::just(id);
-        let reading = ranges::first(&mut self.connection, &self.segments, collection, &range, 1);
+        let reading = ranges::first(
+            &mut self.connection,
+            &self.unpacking,
+            &self.segments,
+            collection,
+            &range,
+            1,
+        );
         Ok(self.runtime.block_on(reading)?.into_values().next())
     }
 
@@ -189,6 +200,7 @@ impl Snapshot {
     ) -> Result<Vec<StoredDocument>, StoreError> {
         let reading = ranges::first(
             &mut self.connection,
+            &self.unpacking,
             &self.segments,
             collection,
             range,
@@ -233,6 +245,7 @@ impl Snapshot {
         loop {
             let page = ranges::first(
                 &mut self.connection,
+                &self.unpacking,
                 &self.segments,
                 collection,
                 &rest,
@@ -271,7 +284,7 @@ impl Snapshot {
         let wanted = rows::json(&wanted)?;
         let mut after = 0_i64;
         loop {
-            let page = page_as_stored(&mut self.connection, after, &wanted);
+            let page = page_as_stored(&mut self.connection, &self.unpacking, after, &wanted);
             let page = self.runtime.block_on(page)?;
             let Some((last, ..)) = page.last() else {
                 break;
@@ -405,18 +418,23 @@ pub(crate) fn open(folder: &Path) -> Result<Opened, SnapshotError> {
         .disable_statement_logging();
     let mut connection = runtime.block_on(options.connect()).map_err(sqlite)?;
     let found = runtime.block_on(begin(&mut connection)).map_err(sqlite)?;
-    let known = newest_layout();
-    if found > known {
-        return Err(SnapshotError::Newer { path, found, known });
-    }
-    if found < known {
-        return Err(SnapshotError::Older { path, found, known });
-    }
+    check_layout(&path, found)?;
     Ok(Opened {
         runtime,
         connection,
         journal,
     })
+}
+
+/// Refuse a store with another layout than this version's.
+pub(crate) fn check_layout(path: &Path, found: i64) -> Result<(), SnapshotError> {
+    let known = newest_layout();
+    let path = path.to_owned();
+    match found.cmp(&known) {
+        Ordering::Greater => Err(SnapshotError::Newer { path, found, known }),
+        Ordering::Less => Err(SnapshotError::Older { path, found, known }),
+        Ordering::Equal => Ok(()),
+    }
 }
 
 /// The number of the newest layout that this version makes.
@@ -436,6 +454,7 @@ async fn begin(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
 
 /// What a snapshot reads at its beginning.
 struct Head {
+    unpacking: Unpacking,
     collections: Vec<Collection>,
     newer: BTreeMap<CollectionId, BTreeMap<Name, Newer>>,
     lsn: u64,
@@ -470,6 +489,7 @@ async fn read_head(
         }
     }
     Ok(Head {
+        unpacking: Unpacking::of(&dictionaries::load(connection).await?),
         collections,
         newer,
         lsn,
@@ -482,6 +502,7 @@ async fn read_head(
 /// random order.
 async fn page_as_stored(
     connection: &mut SqliteConnection,
+    unpacking: &Unpacking,
     after: i64,
     collections: &str,
 ) -> Result<Vec<(i64, CollectionId, StoredDocument)>, StoreError> {
@@ -501,7 +522,7 @@ async fn page_as_stored(
         Ok((
             row.try_get(3).map_err(failed)?,
             collection,
-            rows::document(row)?,
+            rows::document(row, unpacking)?,
         ))
     };
     rows.iter().map(placed).collect()

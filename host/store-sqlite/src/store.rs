@@ -12,6 +12,7 @@ use rialto_engine::store::{
 use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
 use sqlx::Connection as _;
 
+use crate::dictionaries::{self, Packing};
 use crate::journal::{self, Entry, Files, Purpose, Reading};
 use crate::memtable::Found;
 use crate::rows::unsigned;
@@ -207,7 +208,15 @@ impl Inner {
         let removed = newer.values().filter(|found| found.is_none()).count();
         let limit = limit.saturating_add(removed);
         let segments = self.row_ids.segments_with(collection)?;
-        let stored = ranges::first(&mut reader, &segments, collection, range, limit).await?;
+        let stored = ranges::first(
+            &mut reader,
+            &self.unpacking,
+            &segments,
+            collection,
+            range,
+            limit,
+        )
+        .await?;
         reader.rollback().await.map_err(failed)?;
         Ok((stored, newer))
     }
@@ -217,7 +226,7 @@ impl Inner {
     pub(crate) fn take_over(&self) -> Result<(), StoreError> {
         let reading = Reading::begin(&self.folder, Purpose::TakeOver);
         let reading = reading.map_err(|e| unreadable("the journal", e))?;
-        let (fence, loaded, flushing, flushed, database, entries) = {
+        let (fence, loaded, dictionaries, flushing, flushed, database, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 load::refuse_unfinished(&mut writer).await?;
@@ -235,6 +244,7 @@ impl Inner {
                 Ok::<_, StoreError>((
                     fence,
                     row_ids::load(&mut writer).await?,
+                    dictionaries::load(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
                     journal::database(&mut writer).await?,
@@ -252,6 +262,10 @@ impl Inner {
         *self.flushing.lock() = flushing;
         self.memtable.recovered(last, entries);
         self.row_ids.begin(loaded);
+        for one in &dictionaries {
+            self.unpacking.know(one.id, &one.content);
+        }
+        *self.packing.lock() = Packing::new(&dictionaries);
         self.flush_all()?;
         // The tables have everything now.
         let files = Files::begin(&self.folder, database, unsigned(fence)?, self.syncing)?;

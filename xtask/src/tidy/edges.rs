@@ -218,6 +218,9 @@ const OWNED: &[(&str, &[&str])] = &[
             "rialto-tests",
         ],
     ),
+    // Compression of documents, and SQL that shows them.
+    ("zstd", &["rialto-store-sqlite"]),
+    ("rusqlite", &["rialto-store-sqlite"]),
     // Its benchmark compares the two.
     ("tokio-postgres", &["rialto-store-postgres"]),
     ("hyper", HTTP),

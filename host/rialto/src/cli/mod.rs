@@ -32,6 +32,7 @@ mod rules_alone;
 mod serve;
 mod shadow;
 mod simulate;
+mod sql;
 mod store;
 mod tls_key;
 mod token;
@@ -171,6 +172,8 @@ enum Command {
     Verdict(verdict::Verdict),
     /// Show a component's documents
     Documents(inspect::Documents),
+    /// Query the tables of a store with SQL
+    Sql(sql::SqlQuery),
     /// Show outbound messages with their outcomes, or the state of their destinations
     Deliveries(deliveries::Deliveries),
     /// Show the audit log: what operators did, who and when; verify or export it
@@ -237,6 +240,7 @@ fn done(command: Command) -> anyhow::Result<u8> {
         Command::Receipts(receipts) => receipts.run(),
         Command::Verdict(verdict) => verdict.run(),
         Command::Documents(documents) => documents.run(),
+        Command::Sql(query) => query.run(),
         Command::Deliveries(deliveries) => deliveries.run(),
         Command::Audit(audit) => audit.run(),
         Command::DeadLetters(letters) => letters.run(),

@@ -6,6 +6,7 @@ mod archive;
 mod audit;
 mod audit_archives;
 mod backup;
+mod compressed;
 mod documents;
 mod journal;
 mod killed_archiver;

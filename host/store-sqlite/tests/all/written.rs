@@ -28,7 +28,7 @@ pub fn at(lsn: u64) -> Group {
     // Some groups fill many pages.
     let documents = if lsn.is_multiple_of(10) { 300 } else { 6 };
     next.documents = (0..documents)
-        .map(|n| put(1, &format!("shared-{n}"), lsn, &lsn.to_string()))
+        .map(|n| put(1, &format!("shared-{n}"), lsn, &body(lsn, n)))
         .collect();
     next.documents
         .push(put(2, &format!("own-{lsn}"), 1, "\"own\""));
@@ -66,6 +66,11 @@ pub fn at(lsn: u64) -> Group {
         ended: Ended::Executed,
     })];
     next
+}
+
+/// A body that is long enough to be compressed, once there are many.
+fn body(lsn: u64, n: u64) -> String {
+    format!("{{\"position\":{lsn},\"number\":{n},\"collection\":\"shared\",\"state\":\"written\"}}")
 }
 
 /// The entries of the audit log at a position: none, one or two.

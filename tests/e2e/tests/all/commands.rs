@@ -4,12 +4,14 @@
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rialto_simulator::{PaymentOutcome, PaymentRequest};
 use rialto_tests::scenes::committed;
+use rialto_tests::waiting::until;
 use rialto_tests::world::PAYEE;
 use rialto_tests::{CliOutput, World, binaries};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A world in which one payment was made.
 async fn paid() -> (World, PaymentOutcome) {
@@ -32,6 +34,64 @@ fn objects(output: CliOutput) -> Vec<Value> {
         .collect();
     assert!(objects.iter().all(Value::is_object), "{text}");
     objects
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_shows_documents_and_refuses_to_change_them() {
+    let (world, outcome) = paid().await;
+    let query = "SELECT id, body ->> 'state' AS state, version > 1 AS changed, NULL AS nothing
+                 FROM named_documents WHERE component = 'transfers' AND collection = 'transfers'";
+    let expected = json!({
+        "id": outcome.transfer_id, "state": "COMMITTED", "changed": 1, "nothing": null
+    });
+    // The tables are a second behind the host.
+    let look = async || {
+        let shown = objects(world.host.cli(&["sql", query, "--json"])?);
+        Ok(if shown == [expected.clone()] {
+            Ok(())
+        } else {
+            Err(format!("{shown:?}"))
+        })
+    };
+    until(
+        "the transfer is in the tables",
+        Duration::from_secs(60),
+        look,
+    )
+    .await
+    .unwrap();
+    let shown = world.host.cli(&["sql", query]).unwrap().success().unwrap();
+    let id = &outcome.transfer_id;
+    let heads = format!(
+        "{:<width$}  state      changed  nothing",
+        "id",
+        width = id.len()
+    );
+    assert_eq!(shown, format!("{heads}\n{id}  COMMITTED  1\n"));
+
+    let none = "SELECT id FROM named_documents WHERE id = 'nope'";
+    let none = world.host.cli(&["sql", none]).unwrap();
+    assert_eq!((none.code, none.stdout.as_str()), (0, ""), "{none}");
+    assert!(none.stderr.contains("the query has no rows"), "{none}");
+    for (text, why) in [
+        ("DELETE FROM documents", "is not a query"),
+        ("SELECT * FROM nope", "no such table: nope"),
+        ("SELECT 1; SELECT 2", "SQLite refuses this"),
+    ] {
+        let refused = world.host.cli(&["sql", text]).unwrap();
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (1, ""),
+            "{refused}"
+        );
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    let nowhere = ["sql", "SELECT 1", "--state", "nowhere"];
+    let nowhere = world.host.cli(&nowhere).unwrap();
+    assert!(
+        nowhere.stderr.contains("there is no store in nowhere"),
+        "{nowhere}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
