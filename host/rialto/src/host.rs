@@ -187,6 +187,10 @@ impl Host {
             clustered.listens_at(*address);
         }
         following::catch_up(&self.shared);
+        if let Some(embedded) = &self.shared.embedded {
+            let loaded = embedded.wait_until_loaded();
+            loaded.context("loading which documents the store has")?;
+        }
         start.goes_on()?;
         self.listen(operator, |name| name != OPERATORS && name != GRPC)?;
         self.listen_for_calls(operator)?;

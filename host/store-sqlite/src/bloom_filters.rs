@@ -22,7 +22,9 @@ const BITS_EACH: u64 = 10;
 pub(crate) const PART: u32 = u64::BITS;
 /// Positions that are loaded at once: as many as a part has segments.
 const SQUARE: usize = PART as usize;
-/// The first byte of a stored Bloom filter: the version of its layout and of its hash.
+/// Words of a slice of a part. A part is stored in as many slices as it has segments.
+const SLICE_WORDS: usize = POSITIONS / SQUARE;
+/// The first byte of a stored Bloom filter, and of a stored slice: the version of its layout and of its hash.
 const LAYOUT: u8 = 1;
 
 const _: () = assert!(
@@ -119,6 +121,26 @@ impl BloomFilters {
         image
     }
 
+    /// The nth slice of a part whose segments are all full, in its stored form: layout, checksum, words. Reading them needs
+    /// no turning, as reading the filters of single segments does.
+    pub fn slice(&self, part: u32, n: u32) -> Vec<u8> {
+        let words = self.parts.get(part as usize);
+        let words = words.and_then(|words| words.chunks_exact(SLICE_WORDS).nth(n as usize));
+        assert!(
+            words.is_some(),
+            "slice {n} of part {part} of the Bloom filters is not in memory"
+        );
+        let bytes: Vec<u8> = words
+            .into_iter()
+            .flatten()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        let mut image = vec![LAYOUT];
+        image.extend(slice_checksum(self.key, part, n, &bytes).to_le_bytes());
+        image.extend(bytes);
+        image
+    }
+
     /// Take a part that was loaded. Parts come in order, before any document is noted.
     pub fn put(&mut self, part: LoadedPart) {
         assert!(
@@ -191,6 +213,31 @@ impl LoadedPart {
         }
     }
 
+    /// Make a part of all its stored slices, in order. None if one is missing, is damaged or has another key.
+    pub fn of_slices(key: u64, number: u32, slices: &[Vec<u8>]) -> Option<Self> {
+        if slices.len() != SQUARE {
+            return None;
+        }
+        let mut words = Vec::with_capacity(POSITIONS);
+        for (n, image) in (0..).zip(slices) {
+            let (&[layout], rest) = image.split_first_chunk()?;
+            let (stored, bytes) = rest.split_first_chunk()?;
+            let fits = layout == LAYOUT && bytes.len() == SLICE_WORDS * 8;
+            let checksum = || slice_checksum(key, number, n, bytes);
+            if !fits || u32::from_le_bytes(*stored) != checksum() {
+                return None;
+            }
+            let (bytes, _) = bytes.as_chunks();
+            words.extend(bytes.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        }
+        Some(Self {
+            number,
+            words: words.into(),
+            loaded: u64::MAX,
+            damaged: 0,
+        })
+    }
+
     /// Its segments without a filter that was loaded. True of those that have a stored one which is damaged or has another
     /// key.
     pub fn missing(&self) -> impl Iterator<Item = (u32, bool)> {
@@ -212,6 +259,16 @@ fn checksum(key: u64, segment: u32, bits: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(key, u64::from(segment) + 1);
     hasher.write(bits);
     hasher.finish()
+}
+
+/// Of a slice: it has one that is quick, because a start reads them all.
+fn slice_checksum(key: u64, part: u32, n: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&key.to_le_bytes());
+    hasher.update(&part.to_le_bytes());
+    hasher.update(&n.to_le_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
 }
 
 /// Make rows columns: bit `n` of row `m` becomes bit `m` of row `n`.
@@ -330,6 +387,31 @@ mod tests {
         let one = of(&other, 40_000);
         other.note(130, one);
         assert_eq!(other.segments(one), [130], "a part behind those loaded");
+    }
+
+    #[test]
+    fn a_part_of_slices_is_the_part_of_its_segments() {
+        let mut stored = BloomFilters::new(3);
+        for n in 0..40_000 {
+            stored.note(64 + (n % 64) as u32, of(&stored, n));
+        }
+        let slices: Vec<Vec<u8>> = (0..PART).map(|n| stored.slice(1, n)).collect();
+        let load = |key, number, slices: &[Vec<u8>]| LoadedPart::of_slices(key, number, slices);
+        let part = load(3, 1, &slices).map(|part| part.words);
+        assert!(part.is_some_and(|words| words == stored.parts[1]));
+        assert!(load(3, 1, &slices[1..]).is_none(), "one is missing");
+        assert!(load(4, 1, &slices).is_none(), "another store's");
+        assert!(load(3, 2, &slices).is_none(), "another part's");
+        let mut changed = slices.clone();
+        changed.swap(3, 4);
+        assert!(load(3, 1, &changed).is_none(), "in another order");
+        for (n, at) in [(0, 0), (1, 1), (40, 5), (63, 196_612)] {
+            let mut changed = slices.clone();
+            changed[n][at] ^= 1;
+            assert!(load(3, 1, &changed).is_none(), "byte {at} of slice {n}");
+            changed[n].truncate(at);
+            assert!(load(3, 1, &changed).is_none(), "slice {n} has {at} bytes");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod flush;
 mod held_back;
 mod in_use;
 mod journal;
+mod kept_filters;
 mod load;
 mod memtable;
 mod migrations;
@@ -112,6 +113,8 @@ pub(crate) struct Inner {
     lazy: bool,
     memtable: Memtable,
     row_ids: RowIds,
+    /// The thread that loads them.
+    loading: Mutex<Option<JoinHandle<()>>>,
     /// Reads compressed documents.
     unpacking: Unpacking,
     /// Compresses them.
@@ -267,6 +270,7 @@ impl SqliteStore {
             lazy: matches!(synchronous, SqliteSynchronous::Full),
             memtable: Memtable::new(when),
             row_ids: RowIds::new(when.segment_documents),
+            loading: Mutex::default(),
             unpacking: Unpacking::default(),
             packing: Mutex::new(Packing::new(&[])),
             flushing: Mutex::new(0),
@@ -288,6 +292,14 @@ impl SqliteStore {
             inner,
             flushing: Some(flushing),
         })
+    }
+
+    /// Wait until the store has loaded what it needs to find documents. Reads and flushes wait for it, too.
+    ///
+    /// # Errors
+    /// When it cannot be loaded, or the store was not recovered.
+    pub fn wait_until_loaded(&self) -> Result<(), StoreError> {
+        self.inner.row_ids.wait()
     }
 
     /// How far the tables are behind the journal.
@@ -327,6 +339,10 @@ impl Drop for SqliteStore {
         self.inner.memtable.close();
         if let Some(flushing) = self.flushing.take() {
             let _ = flushing.join();
+        }
+        // It has the folder's lock, too.
+        if let Some(loading) = self.inner.loading.lock().take() {
+            let _ = loading.join();
         }
     }
 }

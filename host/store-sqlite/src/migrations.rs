@@ -5,7 +5,7 @@ use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
 /// Number, name and statements of each version, as its file in `migrations/` is named.
-const VERSIONS: [(i64, &str, &str); 21] = [
+const VERSIONS: [(i64, &str, &str); 22] = [
     (1, "store", include_str!("../migrations/0001_store.sql")),
     (
         2,
@@ -86,6 +86,11 @@ const VERSIONS: [(i64, &str, &str); 21] = [
         21,
         "dictionaries",
         include_str!("../migrations/0021_dictionaries.sql"),
+    ),
+    (
+        22,
+        "filter slices",
+        include_str!("../migrations/0022_filter_slices.sql"),
     ),
 ];
 

@@ -15,17 +15,16 @@
 
 use std::ops::Range;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, MappedRwLockReadGuard, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rialto_engine::CollectionId;
 use rialto_engine::store::{StoreError, StoredDocument};
 use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
-use tokio::task::JoinHandle;
 
-use crate::bloom_filters::{BloomFilters, LoadedPart, PART, SEGMENT_BITS};
+use crate::bloom_filters::{BloomFilters, SEGMENT_BITS};
 use crate::journal::Document;
 use crate::recent_rows::RecentRows;
 use crate::rows::{self, signed, unsigned};
-use crate::slices::{Bound, STATEMENT_ROWS, Slices};
+use crate::slices::STATEMENT_ROWS;
 use crate::{Inner, failed, unreadable};
 
 /// The number of row ids of a run, as a power of two.
@@ -41,40 +40,50 @@ const _: () = assert!(
 /// How many documents are added to the Bloom filters under one lock: a fraction of a millisecond.
 const NOTED_AT_ONCE: usize = 128;
 
-/// The next row id, and the last segment.
-struct Next {
+/// The next row id, and what is stored of the Bloom filters.
+pub(crate) struct Next {
     /// The row id that the next new document gets.
-    row_id: u64,
+    pub row_id: u64,
     /// How many segments have a stored Bloom filter.
-    kept: u32,
-}
-
-/// The result of [`load`].
-pub(crate) struct LoadedRowIds {
-    known: Known,
-    next: Next,
+    pub kept: u32,
+    /// How many slices of parts are stored, of the first part and those behind it.
+    pub kept_slices: u32,
 }
 
 /// Which documents are in the tables, and where.
-struct Known {
-    bloom_filters: BloomFilters,
+pub(crate) struct Known {
+    pub bloom_filters: BloomFilters,
     recent: RecentRows,
 }
 
 /// The row ids and Bloom filters of a store.
+///
+/// They are loaded while the host does the rest of its start. Whoever needs them waits until they are there.
 pub(crate) struct RowIds {
-    /// None until the store was recovered.
+    loading: Mutex<Loading>,
+    /// Told when `loading` changes.
+    loaded: Condvar,
+    /// Some once they are loaded.
     known: RwLock<Option<Known>>,
     next: Mutex<Next>,
     /// How many new documents a segment takes.
     segment_documents: u64,
 }
 
+/// How far the row ids are loaded.
+enum Loading {
+    /// The store was not recovered.
+    No,
+    Begun,
+    Done,
+    Failed(StoreError),
+}
+
 /// A document that is to be written or removed, with its row id. None for one that is to be removed and is
 /// not in the tables.
 pub(crate) type WithRowId<'d> = (&'d Document, Option<u64>);
 
-fn segment_of(row_id: u64) -> Result<u32, StoreError> {
+pub(crate) fn segment_of(row_id: u64) -> Result<u32, StoreError> {
     u32::try_from(row_id >> SEGMENT_BITS).map_err(|e| unreadable("the row id of a document", e))
 }
 
@@ -85,22 +94,70 @@ pub(crate) fn not_recovered() -> StoreError {
 impl RowIds {
     pub fn new(segment_documents: u32) -> Self {
         Self {
+            loading: Mutex::new(Loading::No),
+            loaded: Condvar::new(),
             known: RwLock::new(None),
-            next: Mutex::new(Next { row_id: 0, kept: 0 }),
+            next: Mutex::new(Next {
+                row_id: 0,
+                kept: 0,
+                kept_slices: 0,
+            }),
             segment_documents: u64::from(segment_documents).clamp(1, 1 << SEGMENT_BITS),
         }
     }
 
-    /// Allow lookups from now on. The entries of the journal must be in the memtable before.
-    pub fn begin(&self, loaded: LoadedRowIds) {
-        *self.next.lock() = loaded.next;
-        *self.known.write() = Some(loaded.known);
+    /// They are being loaded from now on.
+    pub fn begin(&self) {
+        *self.loading.lock() = Loading::Begun;
+    }
+
+    /// They are loaded, or why not.
+    pub fn end(&self, loaded: Result<(Known, Next), StoreError>) {
+        let end = match loaded {
+            Ok((known, next)) => {
+                *self.next.lock() = next;
+                *self.known.write() = Some(known);
+                Loading::Done
+            }
+            Err(error) => Loading::Failed(error),
+        };
+        *self.loading.lock() = end;
+        self.loaded.notify_all();
+    }
+
+    /// Wait until they are loaded.
+    pub fn wait(&self) -> Result<(), StoreError> {
+        let mut loading = self.loading.lock();
+        loop {
+            match &*loading {
+                Loading::No => return Err(not_recovered()),
+                Loading::Begun => self.loaded.wait(&mut loading),
+                Loading::Done => return Ok(()),
+                Loading::Failed(error) => return Err(error.clone()),
+            }
+        }
+    }
+
+    pub fn known(&self) -> Result<MappedRwLockReadGuard<'_, Known>, StoreError> {
+        match RwLockReadGuard::try_map(self.known.read(), Option::as_ref) {
+            Ok(known) => Ok(known),
+            Err(nothing) => {
+                drop(nothing);
+                self.wait()?;
+                RwLockReadGuard::try_map(self.known.read(), Option::as_ref)
+                    .map_err(|_| not_recovered())
+            }
+        }
+    }
+
+    pub fn next(&self) -> Result<MutexGuard<'_, Next>, StoreError> {
+        drop(self.known()?);
+        Ok(self.next.lock())
     }
 
     /// The row that a document is probably in, and the segments that may have it, the newest first.
     fn look_up(&self, collection: CollectionId, id: &str) -> Result<Places, StoreError> {
-        let known = self.known.read();
-        let known = known.as_ref().ok_or_else(not_recovered)?;
+        let known = self.known()?;
         let fingerprint = known.bloom_filters.fingerprint(collection, id);
         Ok(Places {
             guess: known.recent.guess(fingerprint),
@@ -110,26 +167,26 @@ impl RowIds {
 
     /// The segments that may have documents of a collection, the newest first.
     pub fn segments_with(&self, collection: CollectionId) -> Result<Vec<u32>, StoreError> {
-        let known = self.known.read();
-        let bloom_filters = &known.as_ref().ok_or_else(not_recovered)?.bloom_filters;
+        let bloom_filters = &self.known()?.bloom_filters;
         Ok(bloom_filters.segments(bloom_filters.fingerprint_of_collection(collection)))
     }
 
     /// How many segments are full and have a stored Bloom filter.
-    pub fn kept_segments(&self) -> u32 {
-        self.next.lock().kept
+    pub fn kept_segments(&self) -> Result<u32, StoreError> {
+        Ok(self.next()?.kept)
     }
 
     /// The segment of the newest documents.
     pub fn open_segment(&self) -> Result<u32, StoreError> {
-        segment_of(self.next.lock().row_id)
+        segment_of(self.next()?.row_id)
     }
 
     /// End the segment of the newest documents before it is full. Call it while no flush runs, and store its
     /// Bloom filter at once.
-    pub fn end_segment(&self) {
-        let mut next = self.next.lock();
+    pub fn end_segment(&self) -> Result<(), StoreError> {
+        let mut next = self.next()?;
         next.row_id = ((next.row_id >> SEGMENT_BITS) + 1) << SEGMENT_BITS;
+        Ok(())
     }
 
     /// Find the row ids of documents that are in the tables, and give row ids to new ones.
@@ -166,7 +223,7 @@ impl RowIds {
         let free = last_row_id(&mut reader).await? + 1;
         {
             // A flush that failed may have left row ids unused.
-            let mut next = self.next.lock();
+            let mut next = self.next()?;
             next.row_id = free.max(u64::from(next.kept) << SEGMENT_BITS);
         }
         // Readers get the lock between two chunks.
@@ -177,7 +234,7 @@ impl RowIds {
     }
 
     fn give_row_ids(&self, documents: &mut [WithRowId<'_>]) -> Result<(), StoreError> {
-        let mut next = self.next.lock();
+        let mut next = self.next()?;
         let mut known = self.known.write();
         let known = known.as_mut().ok_or_else(not_recovered)?;
         for (document, row_id) in documents {
@@ -199,8 +256,21 @@ struct Places {
 }
 
 impl Known {
+    /// Those of a store without documents. The key is that of the Bloom filters.
+    pub fn new(key: u64) -> Self {
+        Self {
+            bloom_filters: BloomFilters::new(key),
+            recent: RecentRows::default(),
+        }
+    }
+
     /// Note a document with its row id.
-    fn note(&mut self, row_id: u64, collection: CollectionId, id: &str) -> Result<(), StoreError> {
+    pub fn note(
+        &mut self,
+        row_id: u64,
+        collection: CollectionId,
+        id: &str,
+    ) -> Result<(), StoreError> {
         let segment = segment_of(row_id)?;
         self.bloom_filters.note_document(segment, collection, id);
         let fingerprint = self.bloom_filters.fingerprint(collection, id);
@@ -265,32 +335,6 @@ impl Inner {
         let assigning = self.row_ids.assign_row_ids(&self.readers, documents);
         self.runtime.block_on(assigning)
     }
-
-    /// Store the Bloom filters of segments that have become full.
-    pub fn keep_full_segments(&self, slices: &mut Slices<'_>) -> Result<(), StoreError> {
-        let (kept, open) = {
-            let next = self.row_ids.next.lock();
-            (next.kept, segment_of(next.row_id)?)
-        };
-        assert!(
-            kept <= open,
-            "the Bloom filters of {kept} segments are kept, and segment {open} takes new documents"
-        );
-        for segment in kept..open {
-            let image = {
-                let known = self.row_ids.known.read();
-                let known = known.as_ref().ok_or_else(not_recovered)?;
-                known.bloom_filters.image(segment)
-            };
-            let mut row = Bound::default();
-            row.add(segment)?;
-            row.add(image)?;
-            slices.statement(KEEP, row, 1)?;
-            slices.finish()?;
-            self.row_ids.next.lock().kept = segment + 1;
-        }
-        Ok(())
-    }
 }
 
 const FIND_BY_ROW_ID: &str = "SELECT id, version, body FROM documents
@@ -300,81 +344,7 @@ const FIND_BY_SEGMENT: &str = "SELECT id, version, body FROM documents INDEXED B
                           ?1 << 3 | 4, ?1 << 3 | 5, ?1 << 3 | 6, ?1 << 3 | 7)
       AND collection = ?2 AND id = ?3";
 
-const KEEP: &str = "INSERT OR REPLACE INTO eras (era, filter) VALUES (?, ?)";
-
-/// Read the Bloom filters of full segments from the tables. Make those that are missing or damaged, and the
-/// open segment's, from the ids of the documents.
-pub(crate) async fn load(connection: &mut SqliteConnection) -> Result<LoadedRowIds, StoreError> {
-    let key: i64 = sqlx::query_scalar("SELECT value FROM meta WHERE key = 'filter_key'")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(failed)?;
-    let kept: i64 = sqlx::query_scalar("SELECT coalesce(max(era) + 1, 0) FROM eras")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(failed)?;
-    let row_id = last_row_id(connection).await? + 1;
-    let row_id = row_id.max(unsigned(kept)? << SEGMENT_BITS);
-    let open = segment_of(row_id)?;
-    let key = key.cast_unsigned();
-    let mut bloom_filters = BloomFilters::new(key);
-    let mut missing = Vec::new();
-    let mut put = |part: LoadedPart| {
-        missing.extend(part.missing().filter(|(segment, _)| *segment < open));
-        bloom_filters.put(part);
-    };
-    // A part is read while another thread puts the one before together.
-    let mut before: Option<JoinHandle<LoadedPart>> = None;
-    for number in 0..open.div_ceil(PART) {
-        let stored = stored_filters(connection, number * PART, open).await?;
-        let part = tokio::task::spawn_blocking(move || LoadedPart::new(key, number, &stored));
-        if let Some(part) = before.replace(part) {
-            put(joined(part).await?);
-        }
-    }
-    if let Some(part) = before {
-        put(joined(part).await?);
-    }
-    for (segment, damaged) in missing {
-        if damaged {
-            tracing::warn!(
-                segment,
-                "the stored Bloom filter of a segment cannot be used; the host makes it again from the documents"
-            );
-        } else {
-            tracing::info!(
-                segment,
-                before = open,
-                "the host makes the Bloom filter of a segment from its documents"
-            );
-        }
-        for (collection, id, _) in documents_of(connection, segment).await? {
-            bloom_filters.note_document(segment, CollectionId(collection), &id);
-        }
-        sqlx::query(KEEP)
-            .bind(segment)
-            .bind(bloom_filters.image(segment))
-            .execute(&mut *connection)
-            .await
-            .map_err(failed)?;
-    }
-    let mut known = Known {
-        bloom_filters,
-        recent: RecentRows::default(),
-    };
-    for (collection, id, row_id) in documents_of(connection, open).await? {
-        known.note(unsigned(row_id)?, CollectionId(collection), &id)?;
-    }
-    let next = Next { row_id, kept: open };
-    Ok(LoadedRowIds { known, next })
-}
-
-async fn joined(part: JoinHandle<LoadedPart>) -> Result<LoadedPart, StoreError> {
-    part.await
-        .map_err(|e| unreadable("the Bloom filters of a part", e))
-}
-
-async fn last_row_id(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+pub(crate) async fn last_row_id(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let last: i64 = sqlx::query_scalar("SELECT coalesce(max(place), 0) FROM documents")
         .fetch_one(connection)
         .await
@@ -388,37 +358,6 @@ pub(crate) async fn all_segments(
 ) -> Result<Vec<u32>, StoreError> {
     let last = segment_of(last_row_id(connection).await?)?;
     Ok((0..=last).rev().collect())
-}
-
-/// The stored Bloom filters of the part that begins with this segment, as far as they are before the open one.
-async fn stored_filters(
-    connection: &mut SqliteConnection,
-    first: u32,
-    open: u32,
-) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
-    sqlx::query_as("SELECT era, filter FROM eras WHERE era >= ? AND era < ?")
-        .bind(first)
-        .bind(open.min(first + PART))
-        .fetch_all(connection)
-        .await
-        .map_err(failed)
-}
-
-/// The documents of a segment: collection, id and row id.
-async fn documents_of(
-    connection: &mut SqliteConnection,
-    segment: u32,
-) -> Result<Vec<(u32, String, i64)>, StoreError> {
-    let runs = runs(segment);
-    sqlx::query_as(
-        "SELECT collection, id, place FROM documents INDEXED BY documents_by_run
-         WHERE place >> 13 BETWEEN ? AND ?",
-    )
-    .bind(runs.start)
-    .bind(runs.end - 1)
-    .fetch_all(connection)
-    .await
-    .map_err(failed)
 }
 
 /// The runs of a segment, in the order of their row ids.

@@ -9,7 +9,7 @@ use rialto_engine::network::OutboundRequest;
 use rialto_engine::store::{
     DeadLetter, Group, Recovered, ScanRange, Store, StoreError, StoredDocument,
 };
-use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp};
+use rialto_engine::{CollectionId, Delivery, Lsn, Name, Timestamp, fatal};
 use sqlx::Connection as _;
 
 use crate::dictionaries::{self, Packing};
@@ -21,7 +21,7 @@ use crate::{Inner, SqliteStore, failed, load, ranges, row_ids, rows, unreadable}
 
 impl Store for SqliteStore {
     fn recover(&self) -> Result<Recovered, StoreError> {
-        let inner = &*self.inner;
+        let inner = &self.inner;
         inner.take_over()?;
         let mut writer = inner.writer.lock();
         inner.runtime.block_on(async {
@@ -221,12 +221,12 @@ impl Inner {
         Ok((stored, newer))
     }
 
-    /// Become the writer: fence off earlier ones, load the row ids and Bloom filters, and flush the journal, so
-    /// that the tables have everything. A store that was not wholly copied is refused.
-    pub(crate) fn take_over(&self) -> Result<(), StoreError> {
+    /// Become the writer: fence off earlier ones, begin to load the row ids and Bloom filters, and flush the journal, so that
+    /// the tables have everything. A store that was not wholly copied is refused.
+    pub(crate) fn take_over(self: &Arc<Self>) -> Result<(), StoreError> {
         let reading = Reading::begin(&self.folder, Purpose::TakeOver);
         let reading = reading.map_err(|e| unreadable("the journal", e))?;
-        let (fence, loaded, dictionaries, flushing, flushed, database, entries) = {
+        let (fence, dictionaries, flushing, flushed, database, entries) = {
             let mut writer = self.writer.lock();
             self.runtime.block_on(async {
                 load::refuse_unfinished(&mut writer).await?;
@@ -243,7 +243,6 @@ impl Inner {
                 raising.commit().await.map_err(failed)?;
                 Ok::<_, StoreError>((
                     fence,
-                    row_ids::load(&mut writer).await?,
                     dictionaries::load(&mut writer).await?,
                     counter(&mut writer, "folding").await?,
                     counter(&mut writer, "folded").await?,
@@ -261,7 +260,7 @@ impl Inner {
         let last = entries.last().map_or(flushed, |(entry, _)| entry.seq);
         *self.flushing.lock() = flushing;
         self.memtable.recovered(last, entries);
-        self.row_ids.begin(loaded);
+        self.begin_loading()?;
         for one in &dictionaries {
             self.unpacking.know(one.id, &one.content);
         }
@@ -280,6 +279,29 @@ impl Inner {
         self.audit_next.store(audit, Ordering::Release);
         self.publication_next
             .store(publications + 1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Load the row ids and Bloom filters on a thread of its own. What needs them waits.
+    fn begin_loading(self: &Arc<Self>) -> Result<(), StoreError> {
+        let mut loading = self.loading.lock();
+        if let Some(before) = loading.take() {
+            let _ = before.join();
+        }
+        self.row_ids.begin();
+        let store = self.clone();
+        let load = move || {
+            let body = || store.row_ids.end(store.load_row_ids());
+            fatal::guarded(
+                "the thread that loads a store",
+                |why| fatal::abort(why),
+                body,
+            );
+        };
+        let thread = std::thread::Builder::new().name("store-load".into());
+        let thread = thread.spawn(load);
+        let thread = thread.map_err(|e| StoreError::Failed(format!("no thread can start: {e}")))?;
+        *loading = Some(thread);
         Ok(())
     }
 }

@@ -218,8 +218,8 @@ const OWNED: &[(&str, &[&str])] = &[
             "rialto-tests",
         ],
     ),
-    // Compression of documents, and SQL that shows them.
-    ("zstd", &["rialto-store-sqlite"]),
+    // Compression of documents, which a test undoes, and SQL that shows them.
+    ("zstd", &["rialto-store-sqlite", "rialto-tests"]),
     ("rusqlite", &["rialto-store-sqlite"]),
     // Its benchmark compares the two.
     ("tokio-postgres", &["rialto-store-postgres"]),

@@ -276,7 +276,7 @@ impl Documents {
         let asked = self.store.segments_asked(target.component, &of)?;
         let before = now.0.saturating_sub(period);
         let again = Timestamp(now.0.saturating_add(period / AGAIN_AFTER));
-        for segment in (0..self.store.full_segments()).filter(|segment| !asked.contains(segment)) {
+        for segment in (0..self.store.full_segments()?).filter(|segment| !asked.contains(segment)) {
             let key = (target.component.clone(), of.clone(), segment);
             let later = self.later.lock().get(&key).copied();
             match later.filter(|later| now < later.at) {

@@ -137,8 +137,10 @@ fn digest(body: &str) -> String {
 impl SqliteStore {
     /// How many segments are full and have all their documents in the tables. A flush gives out row ids before it
     /// writes.
-    #[must_use]
-    pub fn full_segments(&self) -> u32 {
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn full_segments(&self) -> Result<u32, StoreError> {
         let _still = self.inner.flushing.lock();
         self.inner.row_ids.kept_segments()
     }

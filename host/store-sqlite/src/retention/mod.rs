@@ -186,7 +186,8 @@ impl Inner {
         })
     }
 
-    fn slices(&self) -> Slices<'_> {
+    /// Slices of the newest writer, each on the disk when it is committed.
+    pub(crate) fn slices(&self) -> Slices<'_> {
         let fence = self.fence.load(Ordering::Acquire);
         Slices::new(&self.runtime, &self.writer, fence)
     }
@@ -219,7 +220,7 @@ impl Inner {
             }
         }
         if is_old {
-            self.row_ids.end_segment();
+            self.row_ids.end_segment()?;
             self.keep_full_segments(&mut self.slices())?;
             let next = self.row_ids.open_segment()?;
             assert!(

@@ -67,7 +67,7 @@ fn bundles_to_remove_are_read_from_the_archive() {
     let outer = rialto_files::temporary_folder().unwrap();
     let folder = outer.path().join("archives");
     let store = filled(&outer.path().join("state"));
-    assert!(store.full_segments() >= 2);
+    assert!(store.full_segments().unwrap() >= 2);
     let collections = store.collections_of(OF.0).unwrap();
     let in_first = store.ids_in_segment(collections[OF.1], 0).unwrap();
     // Places begin with 1.

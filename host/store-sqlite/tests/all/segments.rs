@@ -73,6 +73,7 @@ fn ask(folder: &Path, question: &'static str) -> i64 {
 }
 
 const SEGMENTS: &str = "SELECT count(*) FROM eras";
+const SLICES: &str = "SELECT count(*) FROM filter_slices";
 const ROWS: &str = "SELECT count(*) FROM documents";
 
 #[test]
@@ -165,9 +166,10 @@ fn segments_without_a_filter_are_learnt_from_their_documents() {
 }
 
 /// What the migration to segments made, undone.
-const WITHOUT_SEGMENTS: [&str; 43] = [
+const WITHOUT_SEGMENTS: [&str; 44] = [
     "DELETE FROM _sqlx_migrations WHERE version >= 4",
     "DROP TABLE dictionaries",
+    "DROP TABLE filter_slices",
     "UPDATE receipts SET body = '{}'",
     "ALTER TABLE receipts DROP COLUMN page",
     "DROP TABLE receipt_pages",
@@ -256,7 +258,7 @@ fn a_store_without_segments_is_migrated_completely() {
             refused,
             SnapshotError::Older {
                 found: 3,
-                known: 21,
+                known: 22,
                 ..
             }
         ),
@@ -318,6 +320,66 @@ fn documents_of_all_segments_are_in_id_order() {
     let one = snapshot.document(COLLECTION, &ids[17]).unwrap().unwrap();
     assert_eq!(*one.id, *ids[17]);
     assert_eq!(snapshot.document(COLLECTION, "nobody").unwrap(), None);
+}
+
+#[test]
+fn sixty_four_full_segments_are_stored_as_slices_and_read_from_them() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    let all = 0..3 * 70;
+    let found = |store: &SqliteStore| {
+        assert_eq!(versions(store, all.clone()), vec![Some(1); 210]);
+        assert_eq!(versions(store, 1_000..1_200), vec![None; 200]);
+    };
+    // Some flushes, each of which stores some slices.
+    let flushed = |store: &SqliteStore, lsns: Range<u64>| {
+        for lsn in lsns {
+            write(store, lsn, 5_000..5_001, lsn, Some("1"));
+            store.flush().unwrap();
+        }
+    };
+    with(folder, FEW, |store| {
+        write(store, 1, all.clone(), 1, Some("1"));
+        store.flush().unwrap();
+        assert!(ask(folder, SLICES) < 64);
+        found(store);
+    });
+    // Those that are missing follow after a start.
+    with(folder, FEW, |store| {
+        found(store);
+        flushed(store, 2..12);
+    });
+    assert_eq!(ask(folder, SLICES), 64);
+
+    // They are enough.
+    ask(folder, "UPDATE eras SET filter = x'00' WHERE era < 64");
+    with(folder, FEW, found);
+    assert_eq!(
+        ask(folder, "SELECT count(*) FROM eras WHERE filter = x'00'"),
+        64
+    );
+    // A damaged one is made again, of the filters of segments, and these of documents.
+    ask(
+        folder,
+        "UPDATE filter_slices SET words = x'01' WHERE slice = 5",
+    );
+    with(folder, FEW, |store| {
+        found(store);
+        flushed(store, 12..22);
+    });
+    assert_eq!(
+        ask(folder, "SELECT count(*) FROM eras WHERE filter = x'00'"),
+        0
+    );
+    assert_eq!(
+        ask(
+            folder,
+            "SELECT length(words) FROM filter_slices WHERE slice = 5"
+        ),
+        196_613
+    );
+    ask(folder, "UPDATE eras SET filter = x'00' WHERE era < 64");
+    with(folder, FEW, found);
 }
 
 #[test]

@@ -39,10 +39,10 @@ fn objects(output: CliOutput) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn sql_shows_documents_and_refuses_to_change_them() {
     let (world, outcome) = paid().await;
-    let query = "SELECT id, body ->> 'state' AS state, version > 1 AS changed, NULL AS nothing
+    let query = "SELECT id, body ->> 'state' AS state, version > 1 AS changed, NULL AS note
                  FROM named_documents WHERE component = 'transfers' AND collection = 'transfers'";
     let expected = json!({
-        "id": outcome.transfer_id, "state": "COMMITTED", "changed": 1, "nothing": null
+        "id": outcome.transfer_id, "state": "COMMITTED", "changed": 1, "note": null
     });
     // The tables are a second behind the host.
     let look = async || {
@@ -63,7 +63,7 @@ async fn sql_shows_documents_and_refuses_to_change_them() {
     let shown = world.host.cli(&["sql", query]).unwrap().success().unwrap();
     let id = &outcome.transfer_id;
     let heads = format!(
-        "{:<width$}  state      changed  nothing",
+        "{:<width$}  state      changed  note",
         "id",
         width = id.len()
     );

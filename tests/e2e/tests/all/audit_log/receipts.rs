@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use lz4_flex::block::{compress_prepend_size, decompress_size_prepended};
 use sqlx::SqliteConnection;
 
 use super::*;
@@ -232,8 +231,7 @@ async fn forge(database: &mut SqliteConnection, id: &str) {
         .unwrap();
     assert!(!pages.is_empty());
     for (page, bodies) in pages {
-        let (layout, packed) = bodies.split_first().unwrap();
-        let mut bodies = decompress_size_prepended(packed).unwrap();
+        let mut bodies = zstd::decode_all(&*bodies).unwrap();
         let limit = br#""fuelLimit":5"#;
         let found: Vec<usize> = (0..bodies.len())
             .filter(|at| bodies[*at..].starts_with(limit))
@@ -242,9 +240,8 @@ async fn forge(database: &mut SqliteConnection, id: &str) {
         for at in found {
             bodies[at + limit.len() - 1] = b'9';
         }
-        let forged = [&[*layout][..], &compress_prepend_size(&bodies)].concat();
         sqlx::query("UPDATE receipt_pages SET bodies = ? WHERE page = ?")
-            .bind(forged)
+            .bind(zstd::bulk::compress(&bodies, 1).unwrap())
             .bind(page)
             .execute(&mut *database)
             .await
