@@ -74,10 +74,28 @@ impl Cache {
         digest: Digest,
         bytes: &[u8],
     ) -> wasmtime::Result<Component> {
-        let path = self.path(engine, digest);
-        if let Some(component) = self.load(engine, &path) {
-            return Ok(component);
+        match self.stored(engine, digest) {
+            Some(component) => Ok(component),
+            None => self.compile(engine, digest, bytes),
         }
+    }
+
+    /// The compiled component, if it is in the folder and can be used.
+    pub fn stored(&self, engine: &Engine, digest: Digest) -> Option<Component> {
+        self.load(engine, &self.path(engine, digest))
+    }
+
+    /// Compile the component, and store it.
+    ///
+    /// # Errors
+    /// When wasmtime cannot compile the bytes. Problems of the folder are only logged and cost time.
+    pub fn compile(
+        &self,
+        engine: &Engine,
+        digest: Digest,
+        bytes: &[u8],
+    ) -> wasmtime::Result<Component> {
+        let path = self.path(engine, digest);
         let compiled = engine.precompile_component(bytes)?;
         let mac = self.key.code(&named(&path, &compiled));
         if let Err(error) = rialto_files::write(&path, &[&mac, &compiled]) {

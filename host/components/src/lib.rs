@@ -45,6 +45,7 @@ mod remembered;
 pub mod rules;
 pub mod runtime;
 pub mod spec;
+mod spread;
 pub mod steps;
 pub mod stored;
 pub mod surfaces;
@@ -68,6 +69,7 @@ pub use spec::{
     CanarySpec, CanaryTerms, ComponentSpec, Effective, Failing, Grants, Isolation, Limits,
     QuarantineTerms, ReleaseSpec, Role, ShadowSpec, SignerSpec, StepSpec,
 };
+pub use spread::spread;
 pub use steps::Unjudgeable;
 pub use stored::StoredVerdict;
 pub use surfaces::RULE_SURFACES;

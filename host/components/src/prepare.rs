@@ -30,6 +30,7 @@ use crate::quarantine::QuarantineKey;
 use crate::release::{BoundRule, Member, Release};
 use crate::runtime::Runtime;
 use crate::spec::{ComponentSpec, ReleaseSpec};
+use crate::spread::spread;
 use crate::wiring::{Wiring, wire};
 
 impl Runtime {
@@ -122,10 +123,17 @@ impl Runtime {
         Ok(Shape::of(&compiled, engine))
     }
 
+    /// Load the components. Those that this host has not compiled before are compiled, one after the other.
     fn compile(&self, spec: &ReleaseSpec) -> Result<Vec<Component>, Vec<Problem>> {
         let mut components = Vec::new();
         let mut problems = Vec::new();
-        for c in &spec.components {
+        let stored = spread(&spec.components, self.loading_threads(), |c| {
+            let actual = Digest::of(&c.bytes);
+            let engine = self.engine(c.limits.fuel.is_some());
+            let stored = (actual == c.digest).then(|| self.cache.stored(engine, c.digest));
+            (actual, stored.flatten())
+        });
+        for (c, (actual, stored)) in spec.components.iter().zip(stored) {
             if self.is_stopping() {
                 return Err(vec![Problem::new(
                     "stopping",
@@ -134,7 +142,6 @@ impl Runtime {
                     "",
                 )]);
             }
-            let actual = Digest::of(&c.bytes);
             if actual != c.digest {
                 problems.push(Problem::new(
                     "digest-mismatch",
@@ -145,7 +152,11 @@ impl Runtime {
                 continue;
             }
             let engine = self.engine(c.limits.fuel.is_some());
-            match self.cache.component(engine, c.digest, &c.bytes) {
+            let compiled = match stored {
+                Some(component) => Ok(component),
+                None => self.cache.compile(engine, c.digest, &c.bytes),
+            };
+            match compiled {
                 Ok(component) => components.push(component),
                 Err(error) => problems.push(not_a_component(c, &error)),
             }

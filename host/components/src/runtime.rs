@@ -213,6 +213,16 @@ impl Runtime {
         self.current.load_full()
     }
 
+    /// How many threads may load a release: all processors while no release serves, otherwise one, because payments need the
+    /// others.
+    #[must_use]
+    pub fn loading_threads(&self) -> usize {
+        match self.current() {
+            Some(_) => 1,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
     /// Make a release current: new turns run on it. Turns under way end on their own release. The one before stays ready, to
     /// judge what was agreed under its rules, unless this is an earlier one: then it was rolled back.
     pub fn make_current(&self, release: Arc<Release>) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use rialto_components::Release;
+use rialto_components::{Release, spread};
 use rialto_engine::Name;
 use rialto_openapi::{BadDocument, Document, Found};
 
@@ -86,6 +86,17 @@ impl Served {
         known.push(Arc::downgrade(&served));
         Ok(served)
     }
+}
+
+/// Compile the documents of a release on so many threads, before its APIs are made. What is wrong with one is said when they
+/// are.
+pub fn compile(release: &Release, threads: usize) {
+    let documents = release.members.iter();
+    let documents = documents.filter_map(|m| Some((&m.identity.name, m.openapi.as_ref()?)));
+    let documents: Vec<(&Name, &Arc<str>)> = documents.collect();
+    spread(&documents, threads, |(component, text)| {
+        let _ = Served::of(component, text);
+    });
 }
 
 impl Api {

@@ -84,10 +84,15 @@ impl Unpacking {
     /// One that knows these dictionaries.
     pub fn of(stored: &[StoredDictionary]) -> Self {
         let unpacking = Self::default();
-        for one in stored {
-            unpacking.know(one.id, &one.content);
-        }
+        unpacking.know_all(stored);
         unpacking
+    }
+
+    /// Know the stored dictionaries, too.
+    pub fn know_all(&self, stored: &[StoredDictionary]) {
+        for one in stored {
+            self.know(one.id, &one.content);
+        }
     }
 
     /// Know a dictionary, before any body that is compressed by it can be read.

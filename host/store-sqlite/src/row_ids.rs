@@ -106,12 +106,14 @@ impl RowIds {
         }
     }
 
-    /// They are being loaded from now on.
+    /// They are being loaded from now on, and whoever needs them waits. Call it while no flush runs, which would give out row
+    /// ids that are not loaded.
     pub fn begin(&self) {
         *self.loading.lock() = Loading::Begun;
+        *self.known.write() = None;
     }
 
-    /// They are loaded, or why not.
+    /// They are loaded, or why not. The entries of the journal must be in the memtable before.
     pub fn end(&self, loaded: Result<(Known, Next), StoreError>) {
         let end = match loaded {
             Ok((known, next)) => {
@@ -138,6 +140,7 @@ impl RowIds {
         }
     }
 
+    /// Which documents are in the tables. Waits until that is loaded.
     pub fn known(&self) -> Result<MappedRwLockReadGuard<'_, Known>, StoreError> {
         match RwLockReadGuard::try_map(self.known.read(), Option::as_ref) {
             Ok(known) => Ok(known),
@@ -150,6 +153,7 @@ impl RowIds {
         }
     }
 
+    /// The next row id. Waits until it is loaded.
     pub fn next(&self) -> Result<MutexGuard<'_, Next>, StoreError> {
         drop(self.known()?);
         Ok(self.next.lock())

@@ -258,13 +258,14 @@ impl Inner {
             "the fencing token {fence} comes after {before}"
         );
         let last = entries.last().map_or(flushed, |(entry, _)| entry.seq);
-        *self.flushing.lock() = flushing;
-        self.memtable.recovered(last, entries);
-        self.begin_loading()?;
-        for one in &dictionaries {
-            self.unpacking.know(one.id, &one.content);
+        {
+            let mut begun = self.flushing.lock();
+            *begun = flushing;
+            self.memtable.recovered(last, entries);
+            self.unpacking.know_all(&dictionaries);
+            *self.packing.lock() = Packing::new(&dictionaries);
+            self.begin_loading()?;
         }
-        *self.packing.lock() = Packing::new(&dictionaries);
         self.flush_all()?;
         // The tables have everything now.
         let files = Files::begin(&self.folder, database, unsigned(fence)?, self.syncing)?;
