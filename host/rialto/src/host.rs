@@ -135,6 +135,10 @@ impl Host {
         // The release before the threads: reminders that are due fire with the timer's first look.
         let resumed = start.resumed(shared.releases.resume())?;
         shared.releases.recall_earlier()?;
+        if let Some(embedded) = &shared.embedded {
+            let loaded = embedded.wait_until_loaded();
+            loaded.context("loading which documents the store has")?;
+        }
         start.goes_on()?;
         let (workers, at_once) = (workers(operator), turns_at_once(operator));
         let threads = Threads::start_with_spares(&shared.engine, workers, at_once);
@@ -187,10 +191,6 @@ impl Host {
             clustered.listens_at(*address);
         }
         following::catch_up(&self.shared);
-        if let Some(embedded) = &self.shared.embedded {
-            let loaded = embedded.wait_until_loaded();
-            loaded.context("loading which documents the store has")?;
-        }
         start.goes_on()?;
         self.listen(operator, |name| name != OPERATORS && name != GRPC)?;
         self.listen_for_calls(operator)?;

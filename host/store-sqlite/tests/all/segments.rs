@@ -451,6 +451,29 @@ fn receipts_of_one_subject_are_found_in_all_runs_of_all_segments() {
 }
 
 #[test]
+fn reads_and_flushes_fail_when_row_ids_cannot_be_loaded() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    with(folder, FEW, |store| write(store, 1, 0..200, 1, Some("1")));
+    ask(folder, "ALTER TABLE filter_slices RENAME TO away");
+    let store = SqliteStore::open_with(folder, FEW).unwrap();
+    store.recover().unwrap();
+    let why = store.wait_until_loaded().unwrap_err().to_string();
+    assert!(why.contains("filter_slices"), "{why}");
+    let error = store.read(COLLECTION, &id(1)).unwrap_err();
+    assert_eq!(error.to_string(), why);
+    write(&store, 2, 300..301, 1, Some("1"));
+    assert_eq!(store.flush().unwrap_err().to_string(), why);
+    drop(store);
+    // What was written is there once it can be loaded again.
+    ask(folder, "ALTER TABLE away RENAME TO filter_slices");
+    with(folder, FEW, |store| {
+        assert_eq!(versions(store, 0..200), vec![Some(1); 200]);
+        assert_eq!(versions(store, 300..301), [Some(1)]);
+    });
+}
+
+#[test]
 fn reads_fail_before_the_store_was_recovered() {
     let folder = rialto_files::temporary_folder().unwrap();
     let store = SqliteStore::open(folder.path()).unwrap();
