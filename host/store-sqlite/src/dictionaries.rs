@@ -3,7 +3,7 @@
 //! The documents of a collection have the same names and many of the same values, and each alone is too short to be
 //! compressed well. So a flush makes a Zstandard dictionary of a collection's documents, stores it in the table
 //! `dictionaries`, and compresses later documents by it (`packing`). The column `body` has JSON as text, or a Zstandard
-//! frame as a blob. The frame's header has the id of its dictionary (RFC 8878, section 3.1.1.1.3). Documents from before
+//! frame as a blob. The frame has the id of its dictionary (RFC 8878, section 3.1.1.1.3) and a checksum. Documents from before
 //! stay as they are until they change.
 //!
 //! A dictionary is never changed and never removed, because documents refer to it. What it has of documents is what half of
@@ -97,8 +97,15 @@ impl Unpacking {
 
     /// Know a dictionary, before any body that is compressed by it can be read.
     pub fn know(&self, id: u32, content: &[u8]) {
-        let dictionary = Arc::new(DDict::create(content));
-        self.known.write().insert(id, dictionary);
+        match DDict::try_create(content) {
+            Some(dictionary) => {
+                self.known.write().insert(id, Arc::new(dictionary));
+            }
+            None => tracing::error!(
+                dictionary = id,
+                "a dictionary of the store is damaged; documents that are compressed by it cannot be read"
+            ),
+        }
     }
 
     /// The body in a column of a row.

@@ -24,7 +24,7 @@ use crate::retention::{Added, Class, note};
 use crate::row_ids::WithRowId;
 use crate::rows::{Stored, json};
 use crate::slices::{Bound, Slices};
-use crate::{Inner, archive, receipt_pages};
+use crate::{Inner, archive, pages, receipt_pages};
 
 /// The number of the host's ids of a run of the history's subjects, as a power of two: about as many payments as a run of
 /// documents has. The index of receipts has runs of the same size.
@@ -88,7 +88,8 @@ pub(crate) fn flush(
     dead_letters(slices, &merged)?;
     audit(slices, &merged)?;
     publications(slices, &merged)?;
-    let mut context = CCtx::create();
+    let mut context =
+        pages::context().ok_or_else(|| StoreError::Failed("no memory to compress pages".into()))?;
     let of_receipts = receipts(slices, &mut context, &merged, segment)?;
     let of_history = history(slices, &mut context, &merged, segment)?;
     // Only then may the journal's files be used again.

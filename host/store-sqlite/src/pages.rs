@@ -1,7 +1,7 @@
 //! Pages: values of the history or of receipts, encoded together and compressed together.
 
 use rialto_engine::store::StoreError;
-use zstd::zstd_safe::{self, CCtx, DCtx};
+use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
 
 use crate::unreadable;
 
@@ -10,7 +10,19 @@ use crate::unreadable;
 const LZ4: u8 = 1;
 
 /// Zstandard's level of compression: its fastest usual one. The next ones gain some percent for a third more time.
-pub(crate) const LEVEL: i32 = 1;
+const LEVEL: i32 = 1;
+
+/// What compresses, at this level and with a checksum in each frame. None when memory ends.
+pub(crate) fn context() -> Option<CCtx<'static>> {
+    let mut context = CCtx::try_create()?;
+    for parameter in [
+        CParameter::CompressionLevel(LEVEL),
+        CParameter::ChecksumFlag(true),
+    ] {
+        context.set_parameter(parameter).ok()?;
+    }
+    Some(context)
+}
 
 /// Compress the encoded values of a page.
 ///
@@ -18,7 +30,7 @@ pub(crate) const LEVEL: i32 = 1;
 /// When memory ends.
 pub(crate) fn pack(context: &mut CCtx<'_>, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
     let mut page = Vec::with_capacity(zstd_safe::compress_bound(plain.len()));
-    let packed = context.compress(&mut page, plain, LEVEL);
+    let packed = context.compress2(&mut page, plain);
     packed.map_err(|code| {
         let why = zstd_safe::get_error_name(code);
         StoreError::Failed(format!("a page cannot be compressed: {why}"))
@@ -57,7 +69,7 @@ mod tests {
     #[test]
     fn pages_of_earlier_versions_are_read_too() {
         for plain in [b"".as_slice(), b"one", &[7; 300_000]] {
-            let page = pack(&mut CCtx::create(), plain).unwrap();
+            let page = pack(&mut context().unwrap(), plain).unwrap();
             assert_eq!(unpack("a page", &page).unwrap(), plain);
             let mut earlier = vec![LZ4];
             earlier.extend(lz4_flex::block::compress_prepend_size(plain));
@@ -67,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_damaged_page_is_refused() {
-        let page = pack(&mut CCtx::create(), &[7; 1_000]).unwrap();
+        let page = pack(&mut context().unwrap(), &[7; 1_000]).unwrap();
         for damaged in [
             &page[..page.len() - 1],
             b"",

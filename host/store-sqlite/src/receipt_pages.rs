@@ -128,7 +128,7 @@ mod tests {
     fn a_page_is_read_as_it_was_written() {
         let all = [verdict(3, 10), verdict(5, 0), verdict(u64::MAX, 2_000)];
         let page: Vec<&Verdict> = all.iter().collect();
-        let read = decode(&encode(&mut CCtx::create(), &page).unwrap()).unwrap();
+        let read = decode(&encode(&mut pages::context().unwrap(), &page).unwrap()).unwrap();
         let written: Vec<(u64, Arc<str>)> = all.iter().map(|v| (v.id, v.body.clone())).collect();
         assert_eq!(read, written);
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_broken_page_is_an_error() {
         let one = verdict(1, 100);
-        let bytes = encode(&mut CCtx::create(), &[&one]).unwrap();
+        let bytes = encode(&mut pages::context().unwrap(), &[&one]).unwrap();
         for cut in 0..bytes.len() {
             assert!(decode(&bytes[..cut]).is_err(), "{cut} bytes");
         }

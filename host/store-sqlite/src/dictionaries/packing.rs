@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use rialto_engine::Name;
 use rialto_engine::store::StoreError;
-use zstd::zstd_safe::{CCtx, CDict};
+use zstd::zstd_safe::CCtx;
 
-use super::training::{Trained, frame, remains, train};
+use super::training::{Trained, by_dictionary, frame, remains, train};
 use super::{BODY_MAX, StoredDictionary, Unpacking};
 use crate::journal::Document;
-use crate::pages::LEVEL;
 use crate::slices::Slices;
 
 /// Documents of which a dictionary is made.
@@ -37,7 +36,6 @@ pub(crate) enum Body {
 
 /// The dictionaries in use. One flush has it at a time.
 pub(crate) struct Packing {
-    context: CCtx<'static>,
     last_id: u32,
     collections: HashMap<u32, OfCollection>,
     /// Those that are not in the table yet.
@@ -55,7 +53,8 @@ struct OfCollection {
 
 /// A dictionary in use.
 struct Current {
-    dictionary: CDict<'static>,
+    /// It compresses by the dictionary.
+    context: CCtx<'static>,
     /// What should remain of a document, in thousandths.
     expected: u32,
     /// Since the last look: documents, their bytes, and the bytes that remained.
@@ -67,15 +66,16 @@ struct Current {
 }
 
 impl Current {
-    fn new(content: &[u8], expected: u32) -> Self {
-        Self {
-            dictionary: CDict::create(content, LEVEL),
+    /// None if the dictionary is damaged.
+    fn new(content: &[u8], expected: u32) -> Option<Self> {
+        Some(Self {
+            context: by_dictionary(content)?,
             expected,
             documents: 0,
             plain: 0,
             packed: 0,
             is_outdated: false,
-        }
+        })
     }
 
     fn count(&mut self, plain: usize, packed: usize) {
@@ -108,13 +108,13 @@ impl OfCollection {
     }
 
     /// Make the dictionary with this id of what was collected, and use it if it is better than none and than the one before.
-    fn learn(&mut self, id: u32, context: &mut CCtx<'_>) -> Option<Trained> {
+    fn learn(&mut self, id: u32) -> Option<Trained> {
         let samples = std::mem::take(&mut self.samples);
         self.sample_bytes = 0;
         let samples: Vec<&str> = samples.values().map(|body| &**body).collect();
         let trained = train(id, &samples).filter(|made| made.remains <= REMAINS_MAX);
         if let Some(current) = &mut self.current {
-            let now = remains(context, &current.dictionary, &samples);
+            let now = remains(&mut current.context, &samples);
             if trained
                 .as_ref()
                 .is_none_or(|made| made.remains > now - now / 8)
@@ -127,7 +127,7 @@ impl OfCollection {
         }
         self.is_hopeless = trained.is_none();
         let trained = trained?;
-        self.current = Some(Current::new(&trained.content, trained.remains));
+        self.current = Some(Current::new(&trained.content, trained.remains)?);
         Some(trained)
     }
 }
@@ -137,11 +137,10 @@ impl Packing {
         let mut collections: HashMap<u32, OfCollection> = HashMap::new();
         // The last one of a collection is in use.
         for one in stored {
-            let current = Current::new(&one.content, one.remains);
-            collections.entry(one.collection).or_default().current = Some(current);
+            let of = collections.entry(one.collection).or_default();
+            of.current = Current::new(&one.content, one.remains);
         }
         Self {
-            context: CCtx::create(),
             last_id: stored.iter().map(|one| one.id).max().unwrap_or(0),
             collections,
             unstored: Vec::new(),
@@ -166,7 +165,7 @@ impl Packing {
             return;
         };
         let id = self.last_id + 1;
-        if let Some(trained) = of.learn(id, &mut self.context) {
+        if let Some(trained) = of.learn(id) {
             self.last_id = id;
             readers.know(id, &trained.content);
             tracing::info!(
@@ -209,7 +208,7 @@ impl Packing {
         let Some(current) = current.filter(|_| is_packed(body)) else {
             return Body::Text(body.clone());
         };
-        let packed = frame(&mut self.context, &current.dictionary, body);
+        let packed = frame(&mut current.context, body);
         current.count(body.len(), packed.as_ref().map_or(body.len(), Vec::len));
         packed.map_or_else(|| Body::Text(body.clone()), Body::Frame)
     }

@@ -1,9 +1,9 @@
 //! Makes a dictionary of documents, and measures what it is worth.
 
-use zstd::zstd_safe::{CCtx, CDict, compress_bound};
+use zstd::zstd_safe::{CCtx, compress_bound, get_dict_id_from_dict};
 
 use super::masked::masked;
-use crate::pages::LEVEL;
+use crate::pages;
 
 /// Bytes of a dictionary at most.
 const DICTIONARY_MAX: usize = 4 << 10;
@@ -27,36 +27,36 @@ pub(super) fn train(id: u32, samples: &[&str]) -> Option<Trained> {
     let mut content = zstd::dict::from_samples(&masked(&of(false)), DICTIONARY_MAX).ok()?;
     // The id follows the four bytes by which a dictionary is recognised.
     content.get_mut(4..8)?.copy_from_slice(&id.to_le_bytes());
-    let dictionary = CDict::try_create(&content, LEVEL)?;
     assert!(
-        dictionary
-            .get_dict_id()
-            .is_some_and(|found| found.get() == id),
+        get_dict_id_from_dict(&content).is_some_and(|found| found.get() == id),
         "the dictionary that gets id {id} has {:?}",
-        dictionary.get_dict_id()
+        get_dict_id_from_dict(&content)
     );
-    let remains = remains(&mut CCtx::create(), &dictionary, &of(true));
+    let remains = remains(&mut by_dictionary(&content)?, &of(true));
     Some(Trained { content, remains })
 }
 
+/// What compresses by a dictionary. None if the dictionary is damaged.
+pub(super) fn by_dictionary(content: &[u8]) -> Option<CCtx<'static>> {
+    let mut context = pages::context()?;
+    context.load_dictionary(content).ok()?;
+    Some(context)
+}
+
 /// What remains of documents that are compressed by a dictionary, in thousandths.
-pub(super) fn remains(context: &mut CCtx<'_>, dictionary: &CDict<'_>, documents: &[&str]) -> u32 {
+pub(super) fn remains(context: &mut CCtx<'_>, documents: &[&str]) -> u32 {
     let (mut plain, mut packed) = (0, 0);
     for document in documents {
         plain += document.len();
-        packed += frame(context, dictionary, document).map_or(document.len(), |frame| frame.len());
+        packed += frame(context, document).map_or(document.len(), |frame| frame.len());
     }
     u32::try_from(1000 * packed / plain.max(1)).unwrap_or(u32::MAX)
 }
 
 /// A document as a frame. None if it does not become smaller.
-pub(super) fn frame(
-    context: &mut CCtx<'_>,
-    dictionary: &CDict<'_>,
-    document: &str,
-) -> Option<Vec<u8>> {
+pub(super) fn frame(context: &mut CCtx<'_>, document: &str) -> Option<Vec<u8>> {
     let mut frame: Vec<u8> = Vec::with_capacity(compress_bound(document.len()));
-    let packed = context.compress_using_cdict(&mut frame, document.as_bytes(), dictionary);
+    let packed = context.compress2(&mut frame, document.as_bytes());
     packed.ok().filter(|length| *length < document.len())?;
     frame.shrink_to_fit();
     Some(frame)

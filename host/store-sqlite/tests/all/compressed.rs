@@ -330,6 +330,38 @@ fn a_damaged_frame_is_refused_by_name() {
 }
 
 #[test]
+fn a_damaged_dictionary_is_noticed() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    let text = written(0..300, "RECEIVED");
+    flushed(&opened(folder), 1, text.iter().cloned());
+    let changed = "UPDATE dictionaries SET content = CAST(replace(hex(content), hex('RECEIVED'), hex('REFUSED!')) AS BLOB)";
+    // In digits first, because SQLite replaces no bytes.
+    run(folder, changed);
+    run(
+        folder,
+        "UPDATE dictionaries SET content = unhex(CAST(content AS TEXT))",
+    );
+    let store = opened(folder);
+    let why = |n| store.read(COLLECTION, &id(n)).unwrap_err().to_string();
+    for n in [0, 1, 299] {
+        assert!(why(n).contains("a compressed document"), "{}", why(n));
+    }
+    // What is no dictionary at all.
+    drop(store);
+    run(
+        folder,
+        "UPDATE dictionaries SET content = x'37A430EC0100000000'",
+    );
+    let store = opened(folder);
+    assert!(store.read(COLLECTION, &id(1)).is_err());
+    // The store goes on, and compresses by none.
+    flushed(&store, 2, written(1_000..1_100, "RECEIVED").into_iter());
+    let found = store.read(COLLECTION, &id(1_000)).unwrap().unwrap();
+    assert_eq!(&*found.body, body(1_000, "RECEIVED"));
+}
+
+#[test]
 fn sql_reads_and_changes_nothing() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();
