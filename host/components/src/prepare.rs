@@ -154,7 +154,7 @@ impl Runtime {
             let engine = self.engine(c.limits.fuel.is_some());
             let compiled = match stored {
                 Some(component) => Ok(component),
-                None => self.cache.compile(engine, c.digest, &c.bytes),
+                None => self.cache.component(engine, c.digest, &c.bytes),
             };
             match compiled {
                 Ok(component) => components.push(component),

@@ -26,7 +26,9 @@ pub fn spread<T: Sync, R: Send>(
     };
     let mut done = thread::scope(|scope| {
         let others = 1..threads.min(items.len());
-        let others: Vec<_> = others.map(|_| scope.spawn(some)).collect();
+        // Fewer do it as well, if the system has no more threads.
+        let others = others.map_while(|_| thread::Builder::new().spawn_scoped(scope, some).ok());
+        let others: Vec<_> = others.collect();
         let mut done = some();
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));

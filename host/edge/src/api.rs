@@ -88,15 +88,16 @@ impl Served {
     }
 }
 
-/// Compile the documents of a release on so many threads, before its APIs are made. What is wrong with one is said when they
-/// are.
-pub fn compile(release: &Release, threads: usize) {
+/// Compile the documents of a release on so many threads, before its APIs are made: they are found again while the result is
+/// kept. What is wrong with one is said when the APIs are made.
+pub fn compile(release: &Release, threads: usize) -> Vec<Arc<Served>> {
     let documents = release.members.iter();
     let documents = documents.filter_map(|m| Some((&m.identity.name, m.openapi.as_ref()?)));
     let documents: Vec<(&Name, &Arc<str>)> = documents.collect();
-    spread(&documents, threads, |(component, text)| {
-        let _ = Served::of(component, text);
+    let compiled = spread(&documents, threads, |(component, text)| {
+        Served::of(component, text).ok()
     });
+    compiled.into_iter().flatten().collect()
 }
 
 impl Api {

@@ -319,7 +319,7 @@ impl Releases {
             return Err(anyhow::anyhow!("the host is told to stop").into());
         }
         let release = release.map_err(|problems| unfit(&located(&scheme, &problems)))?;
-        rialto_edge::api::compile(&release, self.runtime.loading_threads());
+        let _documents = rialto_edge::api::compile(&release, self.runtime.loading_threads());
         for name in self.apis.keys() {
             api_of(&release, name, &scheme).map_err(|e| Refused::Unfit(vec![e.to_string()]))?;
         }

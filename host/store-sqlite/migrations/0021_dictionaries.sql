@@ -4,6 +4,8 @@ CREATE TABLE dictionaries (
     id         INTEGER NOT NULL PRIMARY KEY,
     collection INTEGER NOT NULL,
     content    BLOB    NOT NULL,
+    -- The CRC-32 of the content.
+    checksum   INTEGER NOT NULL,
     -- The part of a document's bytes that should remain, in thousandths.
     remains    INTEGER NOT NULL
 );

@@ -30,9 +30,9 @@ pub(crate) use packing::{Body, Packing};
 /// Bytes of the longest body that is compressed.
 const BODY_MAX: usize = 256 << 10;
 
-/// The statement that reads all dictionaries: `id, collection, content, remains`.
+/// The statement that reads all dictionaries.
 pub(crate) const ALL: &str =
-    "SELECT id, collection, content, remains FROM dictionaries ORDER BY id";
+    "SELECT id, collection, content, remains, checksum FROM dictionaries ORDER BY id";
 
 /// A row of the table.
 #[derive(Clone, Debug)]
@@ -44,24 +44,34 @@ pub(crate) struct StoredDictionary {
     pub content: Vec<u8>,
     /// The part of a document that should remain, in thousandths.
     pub remains: u32,
+    pub checksum: u32,
+}
+
+impl StoredDictionary {
+    /// Whether the content is as it was written. Of what is damaged nothing is read, and nothing compressed by it.
+    fn is_whole(&self) -> bool {
+        crc32fast::hash(&self.content) == self.checksum
+    }
 }
 
 /// All dictionaries of a store.
 pub(crate) async fn load(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<StoredDictionary>, StoreError> {
-    let rows: Vec<(u32, u32, Vec<u8>, u32)> = sqlx::query_as(ALL)
+    let rows: Vec<(u32, u32, Vec<u8>, u32, u32)> = sqlx::query_as(ALL)
         .fetch_all(connection)
         .await
         .map_err(failed)?;
-    let stored = rows
-        .into_iter()
-        .map(|(id, collection, content, remains)| StoredDictionary {
-            id,
-            collection,
-            content,
-            remains,
-        });
+    let stored =
+        rows.into_iter().map(
+            |(id, collection, content, remains, checksum)| StoredDictionary {
+                id,
+                collection,
+                content,
+                remains,
+                checksum,
+            },
+        );
     Ok(stored.collect())
 }
 
@@ -88,23 +98,24 @@ impl Unpacking {
         unpacking
     }
 
-    /// Know the stored dictionaries, too.
+    /// Know the stored dictionaries, too, but for damaged ones.
     pub fn know_all(&self, stored: &[StoredDictionary]) {
         for one in stored {
-            self.know(one.id, &one.content);
+            if one.is_whole() {
+                self.know(one.id, &one.content);
+            } else {
+                tracing::error!(
+                    dictionary = one.id,
+                    "a dictionary of the store is damaged; documents that are compressed by it cannot be read until its row is restored from a backup"
+                );
+            }
         }
     }
 
     /// Know a dictionary, before any body that is compressed by it can be read.
     pub fn know(&self, id: u32, content: &[u8]) {
-        match DDict::try_create(content) {
-            Some(dictionary) => {
-                self.known.write().insert(id, Arc::new(dictionary));
-            }
-            None => tracing::error!(
-                dictionary = id,
-                "a dictionary of the store is damaged; documents that are compressed by it cannot be read"
-            ),
+        if let Some(dictionary) = DDict::try_create(content) {
+            self.known.write().insert(id, Arc::new(dictionary));
         }
     }
 

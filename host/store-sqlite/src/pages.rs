@@ -10,7 +10,7 @@ use crate::unreadable;
 const LZ4: u8 = 1;
 
 /// Zstandard's level of compression: its fastest usual one. The next ones gain some percent for a third more time.
-const LEVEL: i32 = 1;
+pub(crate) const LEVEL: i32 = 1;
 
 /// What compresses, at this level and with a checksum in each frame. None when memory ends.
 pub(crate) fn context() -> Option<CCtx<'static>> {

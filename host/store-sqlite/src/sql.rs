@@ -1,7 +1,7 @@
 //! Reads the tables of a store with SQL, whether a host runs or not. Bodies of documents are compressed, so the reader has the
 //! function `document`, and the view `named_documents` shows JSON.
 //!
-//! A query reads one commit, and can change nothing: the database is opened for reading, and statements that may write are
+//! A query reads one commit. A flush makes several, so a query may see a part of it. It can change nothing: the database is opened for reading, and statements that may write are
 //! refused.
 
 use std::path::Path;
@@ -32,6 +32,7 @@ pub enum SqlError {
 /// A store that is read with SQL.
 pub struct Sql {
     connection: Connection,
+    is_flushing: bool,
 }
 
 /// A row: the values of its columns. A blob is its bytes in hexadecimal, as `X'00FF'`.
@@ -64,6 +65,11 @@ impl Sql {
             |row| row.get(0),
         )?;
         check_layout(&path, layout)?;
+        let is_flushing = connection.query_row(
+            "SELECT max(value) <> min(value) FROM meta WHERE key IN ('folding', 'folded')",
+            [],
+            |row| row.get(0),
+        )?;
         let unpacking = Unpacking::of(&dictionaries(&connection)?);
         connection.create_scalar_function(
             "document",
@@ -71,7 +77,15 @@ impl Sql {
             FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC,
             move |context| document(context, &unpacking),
         )?;
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            is_flushing,
+        })
+    }
+
+    /// Whether a flush is under way, or was interrupted by a crash: the tables have a part of what some turns have written.
+    pub fn is_flushing(&self) -> bool {
+        self.is_flushing
     }
 
     /// Run a query. Returns the names of its columns, and gives each row to `each` until that wants no more.
@@ -108,6 +122,7 @@ fn dictionaries(connection: &Connection) -> Result<Vec<StoredDictionary>, rusqli
             collection: row.get(1)?,
             content: row.get(2)?,
             remains: row.get(3)?,
+            checksum: row.get(4)?,
         })
     })?;
     rows.collect()

@@ -24,8 +24,22 @@ impl Store for SqliteStore {
         let inner = &self.inner;
         inner.take_over()?;
         let mut writer = inner.writer.lock();
-        inner.runtime.block_on(async {
+        let pending = inner.runtime.block_on(async {
             load::refuse_moved(&mut writer).await?;
+            let pending = "SELECT EXISTS (SELECT 1 FROM deliveries)";
+            let pending: bool = sqlx::query_scalar(pending)
+                .fetch_one(&mut *writer)
+                .await
+                .map_err(failed)?;
+            Ok::<_, StoreError>(pending)
+        })?;
+        drop(writer);
+        if pending {
+            // A start that cannot load the store does not count as one.
+            inner.row_ids.wait()?;
+        }
+        let mut writer = inner.writer.lock();
+        inner.runtime.block_on(async {
             // Counted before any turn runs, so that a poison message is counted too.
             sqlx::query("UPDATE deliveries SET starts = starts + 1")
                 .execute(&mut *writer)
@@ -201,6 +215,8 @@ impl Inner {
         range: &ScanRange,
         limit: usize,
     ) -> Result<(BTreeMap<Name, StoredDocument>, BTreeMap<Name, Found>), StoreError> {
+        // Before there is a connection: loading needs some, too.
+        self.row_ids.wait()?;
         let mut reader = self.readers.begin().await.map_err(failed)?;
         // The first read fixes the moment. Rows that are flushed later are in the memtable too.
         counter(&mut reader, "folded").await?;
@@ -301,7 +317,12 @@ impl Inner {
         };
         let thread = std::thread::Builder::new().name("store-load".into());
         let thread = thread.spawn(load);
-        let thread = thread.map_err(|e| StoreError::Failed(format!("no thread can start: {e}")))?;
+        let thread = thread.map_err(|e| {
+            let error = StoreError::Failed(format!("no thread can start: {e}"));
+            // Nobody waits for it in vain.
+            self.row_ids.end(Err(error.clone()));
+            error
+        })?;
         *loading = Some(thread);
         Ok(())
     }

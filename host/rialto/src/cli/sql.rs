@@ -1,6 +1,7 @@
 //! `rialto sql`: a query of a store's tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use rialto_store_sqlite::{Sql, SqlRow};
@@ -10,6 +11,11 @@ use super::{folders_of, needs_a_folder};
 use crate::out::{self, Unwritten};
 use crate::words::plain;
 
+/// How often a moment between two flushes is looked for, and the pause after each look. A flush takes some tenths of a second.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
+/// Characters of the widest column. A longer value moves what follows it in its row.
+const WIDTH_MAX: usize = 60;
 /// Rows whose longest values say how wide the columns are.
 const MEASURED: usize = 100;
 
@@ -38,7 +44,7 @@ impl SqlQuery {
         let state = self.state.as_deref();
         needs_a_folder(&self.at, state, "query the database with psql")?;
         let (folder, _) = folders_of(&self.at, state)?;
-        let store = Sql::open(&folder)?;
+        let store = between_flushes(&folder)?;
         let mut shown = Shown::new(self.json);
         let mut written = Ok(());
         let names = store.query(&self.text, &mut |names, row| {
@@ -50,6 +56,24 @@ impl SqlQuery {
         shown.end(&names)?;
         Ok(0)
     }
+}
+
+/// Open the store between two flushes, if there is such a moment.
+fn between_flushes(folder: &Path) -> anyhow::Result<Sql> {
+    for _ in 0..TRIES {
+        let store = Sql::open(folder)?;
+        if !store.is_flushing() {
+            return Ok(store);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let store = Sql::open(folder)?;
+    if store.is_flushing() {
+        out::note(
+            "a flush is under way, or the host has crashed in one: of the newest turns the tables may have some documents and not others",
+        );
+    }
+    Ok(store)
 }
 
 /// What is printed.
@@ -69,14 +93,21 @@ impl Shown {
         }
     }
 
-    fn row(&mut self, names: &[String], row: SqlRow) -> Result<(), Unwritten> {
+    fn row(&mut self, names: &[String], row: SqlRow) -> anyhow::Result<()> {
         if self.is_json {
+            // The last one of two members with one name would be the only one.
+            if let Some(twice) = (1..names.len()).find(|n| names[..*n].contains(&names[*n])) {
+                return Err(anyhow::anyhow!(
+                    "two columns are called `{}`: give one of them another name with AS",
+                    names[twice]
+                ));
+            }
             let members = names.iter().cloned().zip(row);
-            return out::json(&members.collect::<Map<String, Value>>());
+            return Ok(out::json(&members.collect::<Map<String, Value>>())?);
         }
         let cells: Vec<String> = row.iter().map(cell).collect();
         if let Some(widths) = &self.widths {
-            return out::line(line(&cells, widths));
+            return Ok(out::line(line(&cells, widths))?);
         }
         self.first.push(cells);
         if self.first.len() == MEASURED {
@@ -90,7 +121,8 @@ impl Shown {
         let heads: Vec<String> = names.iter().map(|name| plain(name)).collect();
         let all = || self.first.iter().chain([&heads]);
         let width = |n: usize| all().map(|row| row[n].chars().count()).max();
-        let widths: Vec<usize> = (0..heads.len()).map(|n| width(n).unwrap_or(0)).collect();
+        let widths = (0..heads.len()).map(|n| width(n).unwrap_or(0).min(WIDTH_MAX));
+        let widths: Vec<usize> = widths.collect();
         out::line(line(&heads, &widths))?;
         for row in std::mem::take(&mut self.first) {
             out::line(line(&row, &widths))?;
@@ -126,4 +158,16 @@ fn line(cells: &[String], widths: &[usize]) -> String {
         .map(|(cell, width)| format!("{cell:<width$}"))
         .collect();
     cells.join("  ").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_does_not_make_its_column_wide() {
+        let long = "x".repeat(100_000);
+        let cells = [long.clone(), "a".to_owned(), "b".to_owned()];
+        assert_eq!(line(&cells, &[WIDTH_MAX, 3, 1]), format!("{long}  a    b"));
+    }
 }

@@ -1,5 +1,5 @@
 //! Samples without what only few documents have. A dictionary stays in the store when the documents of which it was made have
-//! long been removed, so nothing of a single payment or person may be in it.
+//! long been removed, so it must not have what is of few payments or persons.
 //!
 //! What stays is each text of [`LENGTH`] bytes that enough samples have. In the rest each letter and digit becomes a random one
 //! of the same kind. So lengths, and how often characters occur, stay as they are, and the dictionary fits as well.

@@ -17,8 +17,12 @@ use crate::slices::Slices;
 
 /// Documents of which a dictionary is made.
 const SAMPLES: usize = 256;
-/// Bytes of them: fewer documents are enough if they are long.
+/// Bytes of them: fewer documents are enough if they are long …
 const SAMPLE_BYTES: usize = 256 << 10;
+/// … but so many are needed.
+const SAMPLES_MIN: usize = 32;
+/// Dictionaries of a collection in all. Whoever can change the form of its documents again and again makes no more of them.
+const DICTIONARIES_MAX: u32 = 16;
 /// Shorter documents stay as they are: the header of a frame would be a large part of them.
 const BODY_MIN: usize = 64;
 /// Documents of a collection after which it is looked whether its dictionary still fits.
@@ -45,8 +49,10 @@ pub(crate) struct Packing {
 #[derive(Default)]
 struct OfCollection {
     current: Option<Current>,
-    /// Whether no dictionary could be made of the documents. It is tried again after a start.
-    is_hopeless: bool,
+    /// Dictionaries that were made for it.
+    made: u32,
+    /// Documents until it is tried again to make one, after it was in vain.
+    rests: u64,
     samples: BTreeMap<Name, Name>,
     sample_bytes: usize,
 }
@@ -93,7 +99,9 @@ impl Current {
 impl OfCollection {
     /// Whether documents are collected for a dictionary.
     fn collects(&self) -> bool {
-        !self.is_hopeless && self.current.as_ref().is_none_or(|one| one.is_outdated)
+        self.rests == 0
+            && self.made < DICTIONARIES_MAX
+            && self.current.as_ref().is_none_or(|one| one.is_outdated)
     }
 
     fn collect(&mut self, id: &Name, body: &Name) {
@@ -104,7 +112,8 @@ impl OfCollection {
     }
 
     fn has_enough(&self) -> bool {
-        self.samples.len() >= SAMPLES || self.sample_bytes >= SAMPLE_BYTES
+        self.samples.len() >= SAMPLES
+            || (self.samples.len() >= SAMPLES_MIN && self.sample_bytes >= SAMPLE_BYTES)
     }
 
     /// Make the dictionary with this id of what was collected, and use it if it is better than none and than the one before.
@@ -125,9 +134,12 @@ impl OfCollection {
                 return None;
             }
         }
-        self.is_hopeless = trained.is_none();
-        let trained = trained?;
+        let Some(trained) = trained else {
+            self.rests = LOOK_AFTER;
+            return None;
+        };
         self.current = Some(Current::new(&trained.content, trained.remains)?);
+        self.made += 1;
         Some(trained)
     }
 }
@@ -135,10 +147,14 @@ impl OfCollection {
 impl Packing {
     pub fn new(stored: &[StoredDictionary]) -> Self {
         let mut collections: HashMap<u32, OfCollection> = HashMap::new();
-        // The last one of a collection is in use.
-        for one in stored {
+        for (n, one) in stored.iter().enumerate() {
             let of = collections.entry(one.collection).or_default();
-            of.current = Current::new(&one.content, one.remains);
+            of.made += 1;
+            // The last one of a collection is in use.
+            let later = &stored[n + 1..];
+            if one.is_whole() && !later.iter().any(|other| other.collection == one.collection) {
+                of.current = Current::new(&one.content, one.remains);
+            }
         }
         Self {
             last_id: stored.iter().map(|one| one.id).max().unwrap_or(0),
@@ -156,6 +172,7 @@ impl Packing {
                 continue;
             };
             let of = self.collections.entry(document.collection).or_default();
+            of.rests = of.rests.saturating_sub(1);
             if of.collects() && !of.has_enough() {
                 of.collect(&document.id, body);
             }
@@ -177,6 +194,7 @@ impl Packing {
             self.unstored.push(StoredDictionary {
                 id,
                 collection: *collection,
+                checksum: crc32fast::hash(&trained.content),
                 content: trained.content,
                 remains: trained.remains,
             });
@@ -189,12 +207,14 @@ impl Packing {
         if self.unstored.is_empty() {
             return Ok(());
         }
-        let head = "INSERT OR REPLACE INTO dictionaries (id, collection, content, remains) VALUES";
-        slices.rows(head, "(?,?,?,?)", "", &self.unstored, |b, one| {
+        let head = "INSERT OR REPLACE INTO dictionaries
+                    (id, collection, content, remains, checksum) VALUES";
+        slices.rows(head, "(?,?,?,?,?)", "", &self.unstored, |b, one| {
             b.add(one.id)?;
             b.add(one.collection)?;
             b.add(one.content.clone())?;
-            b.add(one.remains)
+            b.add(one.remains)?;
+            b.add(one.checksum)
         })?;
         slices.finish()?;
         self.unstored.clear();

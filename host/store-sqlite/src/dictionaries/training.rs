@@ -1,6 +1,6 @@
 //! Makes a dictionary of documents, and measures what it is worth.
 
-use zstd::zstd_safe::{CCtx, compress_bound, get_dict_id_from_dict};
+use zstd::zstd_safe::{CCtx, CDict, compress_bound, get_dict_id_from_dict};
 
 use super::masked::masked;
 use crate::pages;
@@ -38,6 +38,8 @@ pub(super) fn train(id: u32, samples: &[&str]) -> Option<Trained> {
 
 /// What compresses by a dictionary. None if the dictionary is damaged.
 pub(super) fn by_dictionary(content: &[u8]) -> Option<CCtx<'static>> {
+    // A context looks at it with the first document only.
+    CDict::try_create(content, pages::LEVEL)?;
     let mut context = pages::context()?;
     context.load_dictionary(content).ok()?;
     Some(context)
