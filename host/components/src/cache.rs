@@ -89,7 +89,7 @@ impl Cache {
     ///
     /// # Errors
     /// When wasmtime cannot compile the bytes. Problems of the folder are only logged and cost time.
-    pub fn compile(
+    fn compile(
         &self,
         engine: &Engine,
         digest: Digest,

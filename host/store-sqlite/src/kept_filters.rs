@@ -67,12 +67,7 @@ impl Inner {
         for (collection, id, _) in self.runtime.block_on(documents)? {
             filters.note_document(segment, CollectionId(collection), &id);
         }
-        let mut row = Bound::default();
-        row.add(segment)?;
-        row.add(filters.image(segment))?;
-        let mut slices = self.slices();
-        slices.statement(KEEP, row, 1)?;
-        slices.finish()
+        keep(&mut self.slices(), KEEP, segment, filters.image(segment))
     }
 
     /// Store the Bloom filters of segments that have become full, and some slices of parts.
@@ -87,11 +82,7 @@ impl Inner {
         );
         for segment in kept..open {
             let image = self.row_ids.known()?.bloom_filters.image(segment);
-            let mut row = Bound::default();
-            row.add(segment)?;
-            row.add(image)?;
-            slices.statement(KEEP, row, 1)?;
-            slices.finish()?;
+            keep(slices, KEEP, segment, image)?;
             self.row_ids.next()?.kept = segment + 1;
         }
         self.keep_slices(slices)
@@ -108,15 +99,25 @@ impl Inner {
                 break;
             }
             let words = self.row_ids.known()?.bloom_filters.slice(part, n);
-            let mut row = Bound::default();
-            row.add(kept_slices)?;
-            row.add(words)?;
-            slices.statement(KEEP_SLICE, row, 1)?;
-            slices.finish()?;
+            keep(slices, KEEP_SLICE, kept_slices, words)?;
             self.row_ids.next()?.kept_slices = kept_slices + 1;
         }
         Ok(())
     }
+}
+
+/// Store a filter or a slice of them under its number, in a transaction of its own.
+fn keep(
+    slices: &mut Slices<'_>,
+    statement: &str,
+    number: u32,
+    image: Vec<u8>,
+) -> Result<(), StoreError> {
+    let mut row = Bound::default();
+    row.add(number)?;
+    row.add(image)?;
+    slices.statement(statement, row, 1)?;
+    slices.finish()
 }
 
 /// What the tables say, and the full segments without a filter: true of those that have a damaged one.

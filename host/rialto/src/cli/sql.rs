@@ -21,11 +21,11 @@ const MEASURED: usize = 100;
 
 /// Query the tables of a store with SQL, beside a running host or without one.
 ///
-/// The view `named_documents` has component, collection, id, version and body. In all other tables `document(body)` is the JSON
-/// of a document's body. The tables are about a second behind a running host. Nothing can be changed.
+/// The tables are about a second behind a running host. Nothing can be changed.
 #[derive(Debug, clap::Args)]
 pub(super) struct SqlQuery {
-    /// One query in SQLite's SQL.
+    /// One query in SQLite's SQL, of the view `named_documents` (component, collection, id, version, body) or of a table. In the
+    /// table `documents`, `document(body)` is the JSON of a body
     #[arg(value_name = "QUERY")]
     text: String,
     /// Print one JSON object per row.

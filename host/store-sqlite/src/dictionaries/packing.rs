@@ -238,3 +238,58 @@ impl Packing {
 fn is_packed(body: &str) -> bool {
     (BODY_MIN..=BODY_MAX).contains(&body.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLLECTION: u32 = 1;
+
+    fn documents(form: u32, count: u32) -> Vec<Document> {
+        let document = |n: u32| {
+            let body: String = (0..5)
+                .map(|k| format!("\"member-{form}-{k}-of-this-form\":\"{}\",", n * k))
+                .collect();
+            Document {
+                collection: COLLECTION,
+                id: format!("{form}-{n}").into(),
+                version: 1,
+                body: Some(body.into()),
+            }
+        };
+        (0..count).map(document).collect()
+    }
+
+    fn flush(packing: &mut Packing, documents: &[Document]) -> usize {
+        packing.learn(&documents.iter().collect::<Vec<_>>(), &Unpacking::default());
+        let bodies = documents.iter().filter_map(|one| one.body.as_ref());
+        let packed = bodies.map(|body| packing.body(COLLECTION, body));
+        packed.filter(|body| matches!(body, Body::Frame(_))).count()
+    }
+
+    #[test]
+    fn forms_that_change_again_and_again_make_few_dictionaries() {
+        let mut packing = Packing::new(&[]);
+        for form in 0..3 * DICTIONARIES_MAX {
+            let all = documents(form, 8_500);
+            flush(&mut packing, &all);
+            flush(&mut packing, &all);
+        }
+        assert_eq!(packing.unstored.len(), DICTIONARIES_MAX as usize);
+        let again = Packing::new(&packing.unstored);
+        assert_eq!(again.last_id, DICTIONARIES_MAX);
+        assert!(!again.collections[&COLLECTION].collects());
+    }
+
+    #[test]
+    fn a_few_long_documents_do_not_keep_the_others_from_being_compressed() {
+        let mut packing = Packing::new(&[]);
+        let mut long = documents(0, 5);
+        for one in &mut long {
+            one.body = Some("x".repeat(BODY_MAX).into());
+        }
+        assert_eq!(flush(&mut packing, &long), 0);
+        let all = documents(1, 300);
+        assert_eq!(flush(&mut packing, &all), 300);
+    }
+}

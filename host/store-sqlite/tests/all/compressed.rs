@@ -362,6 +362,19 @@ fn a_damaged_dictionary_is_noticed() {
 }
 
 #[test]
+fn sql_says_when_a_flush_has_not_ended() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    flushed(&opened(folder), 1, written(0..3, "RECEIVED").into_iter());
+    assert!(!Sql::open(folder).unwrap().is_flushing());
+    run(
+        folder,
+        "UPDATE meta SET value = value + 1 WHERE key = 'folding'",
+    );
+    assert!(Sql::open(folder).unwrap().is_flushing());
+}
+
+#[test]
 fn sql_reads_and_changes_nothing() {
     let folder = rialto_files::temporary_folder().unwrap();
     let folder = folder.path();

@@ -15,6 +15,7 @@ use rialto_engine::{CollectionId, Lsn, Timestamp, TurnId};
 use rialto_store::StoreLoad as _;
 use rialto_store_sqlite::HistoryStore as _;
 use rialto_store_sqlite::{FlushPolicy, Order, Snapshot, SnapshotError, SqliteStore};
+use rialto_store_suite::samples::{delivery, group};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Row as _};
 
@@ -471,6 +472,29 @@ fn reads_and_flushes_fail_when_row_ids_cannot_be_loaded() {
         assert_eq!(versions(store, 0..200), vec![Some(1); 200]);
         assert_eq!(versions(store, 300..301), [Some(1)]);
     });
+}
+
+#[test]
+fn a_start_that_cannot_load_the_store_is_no_redelivery() {
+    let folder = rialto_files::temporary_folder().unwrap();
+    let folder = folder.path();
+    with(folder, FEW, |store| {
+        let mut group = group(1);
+        group.deliveries_added = vec![delivery(1)];
+        store.write(&group).unwrap();
+    });
+    let counted = || ask(folder, "SELECT starts FROM deliveries");
+    let before = counted();
+    ask(folder, "ALTER TABLE eras RENAME TO away");
+    for _ in 0..3 {
+        let store = SqliteStore::open_with(folder, FEW).unwrap();
+        let why = store.recover().err().unwrap().to_string();
+        assert!(why.contains("no such table: eras"), "{why}");
+    }
+    assert_eq!(counted(), before);
+    ask(folder, "ALTER TABLE away RENAME TO eras");
+    with(folder, FEW, |_| {});
+    assert_eq!(counted(), before + 1);
 }
 
 #[test]
