@@ -4,7 +4,7 @@
 //! What stays is each text of [`LENGTH`] bytes that enough samples have. In the rest each letter and digit becomes a random one
 //! of the same kind. So lengths, and how often characters occur, stay as they are, and the dictionary fits as well.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -18,27 +18,15 @@ const SHARED_MIN: usize = 8;
 
 /// The samples, masked.
 pub(super) fn masked(samples: &[&str]) -> Vec<Vec<u8>> {
-    // With the number of samples that have it, and the last one of them.
-    let mut having: HashMap<&[u8], (usize, usize)> = HashMap::new();
-    for (n, sample) in samples.iter().enumerate() {
-        for text in sample.as_bytes().windows(LENGTH) {
-            let (times, last) = having.entry(text).or_insert((0, usize::MAX));
-            if *last != n {
-                *times += 1;
-                *last = n;
-            }
-        }
-    }
-    let enough = (samples.len() / SHARED_BY).max(SHARED_MIN);
-    having.retain(|_, (times, _)| *times >= enough);
+    let shared = shared(samples);
     // The same samples give the same dictionary.
     let mut random = SmallRng::seed_from_u64(samples.len() as u64);
     let mut mask = |sample: &&str| {
         let sample = sample.as_bytes();
         let mut stays_until = 0;
         let bytes = sample.iter().enumerate().map(|(at, byte)| {
-            let text = sample.get(at..at + LENGTH);
-            if text.is_some_and(|text| having.contains_key(text)) {
+            let text = sample.get(at..).and_then(|rest| rest.first_chunk());
+            if text.is_some_and(|text| shared.contains(text)) {
                 stays_until = at + LENGTH;
             }
             if at < stays_until {
@@ -50,6 +38,30 @@ pub(super) fn masked(samples: &[&str]) -> Vec<Vec<u8>> {
         bytes.collect()
     };
     samples.iter().map(&mut mask).collect()
+}
+
+/// The texts that enough samples have.
+fn shared(samples: &[&str]) -> HashSet<[u8; LENGTH]> {
+    let length = samples.iter().map(|sample| sample.len()).sum();
+    // All texts, each once for each sample that has it.
+    let mut texts: Vec<[u8; LENGTH]> = Vec::with_capacity(length);
+    for sample in samples {
+        let mut own: Vec<[u8; LENGTH]> = sample
+            .as_bytes()
+            .windows(LENGTH)
+            .filter_map(|text| text.first_chunk().copied())
+            .collect();
+        own.sort_unstable();
+        own.dedup();
+        texts.append(&mut own);
+    }
+    texts.sort_unstable();
+    let enough = (samples.len() / SHARED_BY).max(SHARED_MIN);
+    let of_one_text = texts.chunk_by(|one, next| one == next);
+    of_one_text
+        .filter(|alike| alike.len() >= enough)
+        .map(|alike| alike[0])
+        .collect()
 }
 
 /// A random character of the same kind.

@@ -8,7 +8,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use rand::RngExt as _;
 use rialto_archive::verify;
@@ -23,14 +24,16 @@ use rialto_store_suite::samples::{collection, group, put};
 
 /// The folder of the store, for the one that is killed.
 const FOLDER: &str = "RIALTO_TEST_KILLED_ARCHIVER";
+/// Set for one that archives entries of the audit log only. Others archive them last, and some lives are too short for that.
+const ENTRIES_ONLY: &str = "RIALTO_TEST_ENTRIES_ONLY";
 const NAME: &str = "killed_archiver::one_that_archives_and_is_killed_loses_nothing";
-const KILLS: usize = 30;
-/// The longest life after the first group.
-const LIFE_MAX: Duration = Duration::from_millis(150);
+const KILLS: usize = 24;
+/// The longest life after the first group, or after the first archive of a pass.
+const LIFE_MAX: Duration = Duration::from_millis(100);
 /// Turns that are kept, by their simulated time.
 const KEPT: u64 = 40;
 /// Entries of the audit log of a turn. They are archived 256 at a time.
-const ENTRIES: u64 = 70;
+const ENTRIES: u64 = 20;
 
 fn at(lsn: u64) -> Group {
     let record = |n: u64| Record {
@@ -96,6 +99,20 @@ fn entries(store: &SqliteStore, archives: &Path) -> Vec<u64> {
     }
 }
 
+/// Say a line to the one that will kill this process.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    write!(out, "\n{line}\n").unwrap();
+    out.flush().unwrap();
+}
+
+/// The archives in the folder that are not being written.
+fn whole_files(archives: &Path) -> usize {
+    let files = std::fs::read_dir(archives).into_iter().flatten().flatten();
+    let whole = files.filter(|file| file.path().extension().is_none_or(|end| end != "partial"));
+    whole.count()
+}
+
 /// Write groups and say the position of each when it is written, archiving beside, until killed.
 fn run(folder: &Path) {
     let flushing = FlushPolicy {
@@ -106,8 +123,7 @@ fn run(folder: &Path) {
     let store = SqliteStore::open_with(folder, flushing).unwrap();
     let last = store.recover().unwrap().lsn.0;
     let now = std::sync::atomic::AtomicU64::new(last);
-    // Entries come last, and some lives are too short for that.
-    let others = rand::rng().random_bool(0.5);
+    let others = std::env::var_os(ENTRIES_ONLY).is_none();
     let keep = Keep {
         history: others.then_some(KEPT),
         receipts: others.then_some(KEPT / 2),
@@ -123,44 +139,66 @@ fn run(folder: &Path) {
             loop {
                 let now = Timestamp(now.load(std::sync::atomic::Ordering::Relaxed));
                 let archives = folder.join("archives");
-                store.archive(&keep, &archives, now, &|| false).unwrap();
+                let before = whole_files(&archives);
+                let tell = || {
+                    if whole_files(&archives) > before {
+                        say("archived");
+                    }
+                    false
+                };
+                store.archive(&keep, &archives, now, &tell).unwrap();
             }
         });
-        let mut out = std::io::stdout();
         for lsn in last + 1.. {
             store.write(&at(lsn)).unwrap();
             now.store(lsn, std::sync::atomic::Ordering::Relaxed);
-            writeln!(out, "\nwritten {lsn}").unwrap();
-            out.flush().unwrap();
+            say(&format!("written {lsn}"));
         }
     });
 }
 
+/// Wait until the process has written a group, and has made an archive if it should.
+fn wait_for(lines: &Receiver<String>, an_archive: bool) -> Result<(), RecvTimeoutError> {
+    let until = Instant::now() + Duration::from_secs(60);
+    let (mut has_written, mut has_archived) = (false, false);
+    while !has_written || (an_archive && !has_archived) {
+        let line = lines.recv_timeout(until.saturating_duration_since(Instant::now()))?;
+        has_written |= line != "archived";
+        has_archived |= line == "archived";
+    }
+    Ok(())
+}
+
 /// Start one and kill it. Returns the last position that it said, if it said one.
-fn last_said(folder: &Path) -> Option<u64> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+fn last_said(folder: &Path, round: usize) -> Option<u64> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", NAME, "--nocapture", "--test-threads", "1"])
         .env(FOLDER, folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stdout(Stdio::piped());
+    if round % 4 > 1 {
+        command.env(ENTRIES_ONLY, "");
+    }
+    let mut child = command.spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
-    let (said, first) = std::sync::mpsc::channel();
+    let (said, lines) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
-        let positions = out.lines().map_while(Result::ok);
-        let positions = positions.filter_map(|line| line.strip_prefix("written ")?.parse().ok());
-        positions
-            .inspect(|_| {
-                let _ = said.send(());
-            })
-            .last()
+        let positions = out.lines().map_while(Result::ok).filter_map(|line| {
+            let position = line.strip_prefix("written ").map(str::parse::<u64>);
+            if position.is_some() || line == "archived" {
+                // Nobody listens after the last that is awaited.
+                let _ = said.send(line);
+            }
+            position?.ok()
+        });
+        positions.last()
     });
-    let began = first.recv_timeout(Duration::from_secs(60));
+    let lived = wait_for(&lines, round.is_multiple_of(2));
     // Not a wait for something: the moment of death is what this test varies.
     std::thread::sleep(LIFE_MAX.mul_f64(rand::rng().random()));
     child.kill().unwrap();
     let status = child.wait().unwrap();
-    began.unwrap_or_else(|e| panic!("it wrote nothing: {e}; {status}"));
+    lived.unwrap_or_else(|e| panic!("it wrote or archived nothing: {e}; {status}"));
     assert_eq!(status.code(), None, "it ended by itself: {status}");
     reader.join().unwrap()
 }
@@ -174,7 +212,7 @@ fn one_that_archives_and_is_killed_loses_nothing() {
     let archives = folder.path().join("archives");
     let mut said = 0;
     for round in 0..KILLS {
-        said = last_said(folder.path()).unwrap_or(said);
+        said = last_said(folder.path(), round).unwrap_or(said);
         let store = SqliteStore::open(folder.path()).unwrap();
         let last = store.recover().unwrap().lsn.0;
         assert!(
