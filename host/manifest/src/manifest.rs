@@ -57,7 +57,7 @@ pub struct Component {
 pub struct Manifest {
     folder: PathBuf,
     operator: Operator,
-    scheme: Scheme,
+    scheme: Arc<Scheme>,
     document: SchemeDocument,
     components: Vec<Component>,
 }
@@ -90,12 +90,12 @@ impl Manifest {
         for component in &components {
             digests.insert(component.kind, component.name.clone(), component.digest);
         }
-        let text = scheme.text().to_owned();
+        let scheme = Arc::new(scheme);
         Ok(Self {
             folder: folder.to_owned(),
             operator,
+            document: SchemeDocument::of(scheme.clone(), digests),
             scheme,
-            document: SchemeDocument { text, digests },
             components,
         })
     }
@@ -114,7 +114,7 @@ impl Manifest {
 
     /// The scheme's document.
     #[must_use]
-    pub const fn scheme(&self) -> &Scheme {
+    pub fn scheme(&self) -> &Scheme {
         &self.scheme
     }
 

@@ -12,7 +12,6 @@ use serde_json::{Map, Value as Json};
 use crate::check;
 use crate::diagnostics::Diagnostics;
 use crate::document::Document;
-use crate::lock::Digests;
 use crate::schema;
 use crate::source::Source;
 use crate::values::{
@@ -22,12 +21,14 @@ use crate::values::{
 mod changes;
 pub mod component;
 mod failures;
+mod stored;
 
 pub use changes::{CHANGES_MAX, Interval, SettingChange};
 pub use component::{
     Context, ContextGrants, ContextLimits, Isolation, Rule, RuleGrants, RuleLimits, RuleSurface,
 };
 pub use failures::{FailureTable, FailureWord, FailureWords, OnFailure, Quarantine};
+pub use stored::SchemeDocument;
 
 /// The scheme's document.
 pub const FILE_NAME: &str = "scheme.toml";
@@ -116,36 +117,6 @@ impl std::ops::Deref for Scheme {
 /// A JSON object as text.
 pub(crate) fn json(object: &Map<String, Json>) -> String {
     serde_json::Value::Object(object.clone()).to_string()
-}
-
-/// A scheme in the form in which a release is stored: what makes it, without its folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SchemeDocument {
-    /// The text of `scheme.toml`.
-    pub text: String,
-    /// The digest of every component.
-    pub digests: Digests,
-}
-
-impl SchemeDocument {
-    /// Read the text again.
-    ///
-    /// # Errors
-    /// With every problem; a newer host may refuse what an older one took.
-    pub fn scheme(&self) -> Result<Scheme, Diagnostics> {
-        Scheme::parse(&self.text)
-    }
-
-    /// What names the scheme by content: SHA-256 over its text and the digests of its components.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        let mut content = format!("rialto scheme 1\n{}\n{}", self.text.len(), self.text);
-        for (kind, name, digest) in self.digests.iter() {
-            content += &format!("\n{kind} {name} {digest}");
-        }
-        Digest::of(content.as_bytes())
-    }
 }
 
 /// The scheme's document, `scheme.toml`: facts, contexts, rules, steps and participants.

@@ -362,7 +362,7 @@ impl HostCanaries {
                     .map(|one| &one.rule)
                     .zip(binding.canary_settings_json());
                 for (rule, settings) in own.into_iter().chain(canary) {
-                    let digest = document.digests.get(ComponentKind::Rule, rule.as_str());
+                    let digest = document.digests().get(ComponentKind::Rule, rule.as_str());
                     let Some(digest) = digest.map(spec::digest) else {
                         continue;
                     };

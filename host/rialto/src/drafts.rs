@@ -106,10 +106,10 @@ pub enum NotEdited {
 /// At the first change that cannot be made.
 pub fn edited(document: &SchemeDocument, edits: &[Edit]) -> Result<SchemeDocument, NotEdited> {
     let mut text: DocumentMut = document
-        .text
+        .text()
         .parse()
         .map_err(|error: toml_edit::TomlError| NotEdited::Text(error.to_string()))?;
-    let mut digests = document.digests.clone();
+    let mut digests = document.digests().clone();
     for edit in edits {
         match edit {
             Edit::Rule { name, digest, set } => {
@@ -129,10 +129,7 @@ pub fn edited(document: &SchemeDocument, edits: &[Edit]) -> Result<SchemeDocumen
             Edit::Step { step, bindings } => bind(&mut text, step, bindings)?,
         }
     }
-    Ok(SchemeDocument {
-        text: text.to_string(),
-        digests,
-    })
+    Ok(SchemeDocument::new(text.to_string(), digests))
 }
 
 /// Declares a rule, or changes its table.

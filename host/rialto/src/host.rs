@@ -133,6 +133,10 @@ impl Host {
             _ => None,
         };
         // The release before the threads: reminders that are due fire with the timer's first look.
+        if let Ok(manifest) = start.manifest {
+            // The store's release is most often the same.
+            let _document = shared.releases.known(manifest.document().clone());
+        }
         let resumed = start.resumed(shared.releases.resume())?;
         shared.releases.recall_earlier()?;
         if let Some(embedded) = &shared.embedded {

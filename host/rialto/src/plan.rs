@@ -28,7 +28,7 @@ pub const ONLY_LAYOUT: &str = "only comments or layout of scheme.toml";
 /// The changes from one document to the next. Without `before`, everything is new.
 pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<String> {
     let Some(before) = before else {
-        let count = after.digests.iter().count();
+        let count = after.digests().iter().count();
         return vec![format!("first release, with {count} components")];
     };
     let mut words = Words::default();
@@ -41,7 +41,7 @@ pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<S
         _ => {
             let none = Map::new();
             components::tell(&mut words, (before, &none), (after, &none));
-            if before.text != after.text {
+            if before.text() != after.text() {
                 words.changed(
                     "scheme.toml",
                     "is another, and one of both cannot be read by this host: what differs in it is not known",
@@ -50,7 +50,7 @@ pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<S
         }
     }
     let mut words = words.lines();
-    if words.is_empty() && before.text != after.text {
+    if words.is_empty() && before.text() != after.text() {
         words.push(ONLY_LAYOUT.into());
     }
     words
@@ -59,7 +59,7 @@ pub fn changes(before: Option<&SchemeDocument>, after: &SchemeDocument) -> Vec<S
 /// The values of a scheme's document.
 fn facts(document: &SchemeDocument) -> Option<Map<String, Value>> {
     let scheme = document.scheme().ok()?;
-    match serde_json::to_value(&*scheme).ok()? {
+    match serde_json::to_value(&**scheme).ok()? {
         Value::Object(facts) => Some(facts),
         _ => None,
     }

@@ -127,6 +127,8 @@ pub struct Releases {
     loaded: Mutex<Option<Arc<Release>>>,
     /// What a standby has prepared, so that a takeover need not: a release never changes.
     prepared: Mutex<Option<Prepared>>,
+    /// The document that was read last, because the same one is often read again.
+    last_read: Mutex<Option<SchemeDocument>>,
 }
 
 /// A release that is ready to be made current.
@@ -165,6 +167,7 @@ impl Releases {
             ahead: Arc::default(),
             loaded: Mutex::new(None),
             prepared: Mutex::new(None),
+            last_read: Mutex::new(None),
         })
     }
 
@@ -292,7 +295,22 @@ impl Releases {
     }
 
     pub(super) fn document(&self, number: u64) -> Result<SchemeDocument, Refused> {
-        read(&self.stored(number)?)
+        self.read(&self.stored(number)?)
+    }
+
+    /// The document of a stored release.
+    pub(super) fn read(&self, stored: &StoredRelease) -> Result<SchemeDocument, Refused> {
+        let document = serde_json::from_str(&stored.document).context("reading a release")?;
+        Ok(self.known(document))
+    }
+
+    /// The equal document that was read last, which may have its scheme already, or else this one.
+    pub(crate) fn known(&self, document: SchemeDocument) -> SchemeDocument {
+        let mut last = self.last_read.lock();
+        match &*last {
+            Some(known) if *known == document => known.clone(),
+            _ => last.insert(document).clone(),
+        }
     }
 
     pub(super) fn stored(&self, number: u64) -> Result<StoredRelease, Refused> {
@@ -346,8 +364,4 @@ pub(crate) fn api_of(release: &Release, listener: &str, scheme: &Scheme) -> Resu
         (true, true) => Authentication::MutualTlsBearer,
     };
     Api::of(release, listener, reserved(listener), authentication)
-}
-
-fn read(stored: &StoredRelease) -> Result<SchemeDocument, Refused> {
-    Ok(serde_json::from_str(&stored.document).context("reading a release")?)
 }

@@ -48,7 +48,7 @@ pub fn release(
 ) -> Result<ReleaseSpec, SpecError> {
     let scheme = document.scheme().map_err(SpecError::Document)?;
     let mut components = Vec::new();
-    for (kind, name, pinned) in document.digests.iter() {
+    for (kind, name, pinned) in document.digests().iter() {
         let pinned = digest(pinned);
         let bytes = bytes(pinned).ok_or_else(|| SpecError::NoBytes {
             kind,

@@ -1,6 +1,7 @@
 //! Schemes without problems, and their values.
 
 use std::fs;
+use std::sync::Arc;
 
 use rialto_manifest::operator::Audience;
 use rialto_manifest::scheme::FailureWord;
@@ -155,19 +156,24 @@ fn a_release_is_read_back_without_its_folder() {
     assert_eq!(read.digest(), manifest.digest());
     let scheme = read.scheme().expect("the text is right");
     assert_eq!(scheme.scheme_json(), manifest.scheme_json());
+    assert!(
+        Arc::ptr_eq(&scheme, &read.clone().scheme().expect("the same")),
+        "it is read once"
+    );
     assert!(rialto_manifest::admit(manifest.operator(), &scheme).is_ok());
 }
 
 #[test]
 fn a_digest_names_text_and_components() {
     let (_folder, manifest) = good("maximal");
-    let mut other_text = manifest.document().clone();
-    other_text.text.push('\n');
+    let (text, digests) = (manifest.document().text(), manifest.document().digests());
+    let other_text = SchemeDocument::new(format!("{text}\n"), digests.clone());
     assert_ne!(other_text.digest(), manifest.digest());
-    let mut other_component = manifest.document().clone();
-    for digest in other_component.digests.rules.values_mut() {
+    let mut others = digests.clone();
+    for digest in others.rules.values_mut() {
         *digest = Digest::of(b"c");
     }
+    let other_component = SchemeDocument::new(text, others);
     assert_ne!(other_component.digest(), manifest.digest());
 }
 

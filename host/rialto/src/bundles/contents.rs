@@ -115,12 +115,12 @@ pub fn scheme(
         release: Some(document.digest().to_string()),
         components,
     });
-    let text = document.text.clone().into_bytes();
+    let text = document.text().as_bytes().to_vec();
     bundle.add(FILE_NAME.parse()?, Content::Scheme, text)?;
     let mut unpinned = Digests::default();
     for declared in declared(scheme) {
         let (kind, name) = (kind(declared.kind), declared.name);
-        let digest = document.digests.get(kind, name.as_str());
+        let digest = document.digests().get(kind, name.as_str());
         let digest = digest.with_context(|| format!("{kind} `{name}` has no digest"))?;
         if declared.digest.is_none() {
             unpinned.insert(kind, name.clone(), digest);

@@ -399,7 +399,7 @@ fn show(
     if json {
         out::json(&release)?;
     } else if text {
-        out::text(&release.document.text)?;
+        out::text(release.document.text())?;
     } else {
         out::text(words::release(&release))?;
         let scheme = release.document.scheme();

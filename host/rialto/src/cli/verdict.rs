@@ -91,7 +91,7 @@ fn steps(
 /// A rule with its settings at one time.
 fn in_force(release: &ShownRelease, binding: &Binding) -> anyhow::Result<RuleInForce> {
     let rule = binding.rule.as_str();
-    let digest = release.document.digests.get(ComponentKind::Rule, rule);
+    let digest = release.document.digests().get(ComponentKind::Rule, rule);
     let digest = digest.with_context(|| format!("the release does not have the rule {rule}"))?;
     Ok(RuleInForce {
         rule: rule.to_owned(),

@@ -42,10 +42,7 @@ fn document(text: &str) -> SchemeDocument {
     for name in ["first", "second"] {
         digests.insert(ComponentKind::Rule, name.parse().unwrap(), digest(name));
     }
-    SchemeDocument {
-        text: text.to_owned(),
-        digests,
-    }
+    SchemeDocument::new(text, digests)
 }
 
 fn edits(edits: Json) -> Vec<Edit> {
@@ -53,7 +50,10 @@ fn edits(edits: Json) -> Vec<Edit> {
 }
 
 fn changed(text: &str, wanted: Json) -> String {
-    edited(&document(text), &edits(wanted)).unwrap().text
+    edited(&document(text), &edits(wanted))
+        .unwrap()
+        .text()
+        .to_owned()
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn rule_gets_another_component() {
     for (name, text) in [("first", TEXT), ("second", &*pinned), ("third", TEXT)] {
         let wanted = json!([{"edit": "rule", "name": name, "digest": new.to_string()}]);
         let after = edited(&document(text), &edits(wanted)).unwrap();
-        assert_eq!(after.digests.get(ComponentKind::Rule, name), Some(new));
-        let read: toml::Table = after.text.parse().unwrap();
+        assert_eq!(after.digests().get(ComponentKind::Rule, name), Some(new));
+        let read: toml::Table = after.text().parse().unwrap();
         let path = format!("components/{name}.wasm");
         assert_eq!(read["rules"][name]["component"].as_str(), Some(&*path));
-        assert_eq!(after.text.contains(&new.to_string()), name == "second");
+        assert_eq!(after.text().contains(&new.to_string()), name == "second");
     }
 }
 
@@ -134,8 +134,8 @@ fn rule_is_removed_with_its_digest() {
         {"edit": "remove-rule", "name": "second"},
     ]);
     let after = edited(&document(TEXT), &edits(wanted)).unwrap();
-    assert_eq!(after.digests.get(ComponentKind::Rule, "second"), None);
-    assert!(!after.text.contains("second"), "{}", after.text);
+    assert_eq!(after.digests().get(ComponentKind::Rule, "second"), None);
+    assert!(!after.text().contains("second"), "{}", after.text());
     let none = json!([{"edit": "step", "step": "a-check", "bindings": []}]);
     assert!(!changed(TEXT, none).contains("a-check"));
 }

@@ -304,7 +304,7 @@ pub(super) fn has_components(
     shared: &Arc<Shared>,
     document: &SchemeDocument,
 ) -> Result<(), Problem> {
-    for (kind, name, digest) in document.digests.iter() {
+    for (kind, name, digest) in document.digests().iter() {
         if shared.store.component(&digest.to_string())?.is_none() {
             return Err(not_sent(&format!("{kind} {name}"), &digest));
         }

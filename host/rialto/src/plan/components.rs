@@ -44,14 +44,14 @@ fn section<'a>((_, facts): ReleaseSide<'a>, kind: ComponentKind) -> Option<&'a M
 }
 
 fn names(side: ReleaseSide<'_>, kind: ComponentKind) -> Vec<&str> {
-    let pinned = side.0.digests.iter().filter(|(k, _, _)| *k == kind);
+    let pinned = side.0.digests().iter().filter(|(k, _, _)| *k == kind);
     let pinned = pinned.map(|(_, name, _)| name.as_str());
     let said = section(side, kind).into_iter().flat_map(Map::keys);
     pinned.chain(said.map(String::as_str)).collect()
 }
 
 fn find<'a>(side: ReleaseSide<'a>, kind: ComponentKind, name: &str) -> Option<Component<'a>> {
-    let digest = side.0.digests.get(kind, name);
+    let digest = side.0.digests().get(kind, name);
     let said = section(side, kind).and_then(|said| said.get(name)?.as_object());
     (digest.is_some() || said.is_some()).then_some(Component { digest, said })
 }

@@ -13,7 +13,7 @@ use rialto_store_sqlite::StoredRelease;
 
 use super::refused::unfit;
 use super::scheduled::Later;
-use super::{Applied, ChangeRequest, Dates, Refused, Releases, calendar, read};
+use super::{Applied, ChangeRequest, Dates, Refused, Releases, calendar};
 use crate::audit::{Actor, beginning};
 use crate::operators::Caller;
 use crate::{plan, words};
@@ -180,7 +180,7 @@ impl Releases {
         let before = before.and_then(|before| before.scheme().ok());
         let document = after;
         let after = after.scheme().map_err(|problems| unfit(&problems))?;
-        let mut problems = calendar::problems(before.as_ref(), &after, at);
+        let mut problems = calendar::problems(before.as_deref(), &after, at);
         problems.extend(self.canaries.problems(&after, document));
         if problems.is_empty() {
             Ok(())
@@ -289,7 +289,7 @@ impl Releases {
         meant_for(Some(waits_on), current.as_ref())?;
         self.nothing_is_scheduled()?;
         self.planned(current.as_ref())?;
-        let document = read(&stored)?;
+        let document = self.read(&stored)?;
         self.was_not_held_back(&document)?;
         let later = self.later(dates)?;
         let changes = plan::changes(current.as_ref().map(|(_, d)| d), &document);
@@ -373,7 +373,7 @@ impl Releases {
     ) -> Result<Applied, Refused> {
         let mut current = self.current.lock();
         let stored = self.stored(number)?;
-        let document = read(&stored)?;
+        let document = self.read(&stored)?;
         meant_for(request.expected, current.as_ref())?;
         if let Some((now, _)) = &*current
             && *now == number
@@ -463,18 +463,15 @@ pub fn with_rule(
     digest: Digest,
 ) -> Result<SchemeDocument, Refused> {
     let no_rule = || Refused::NoRule(rule.to_owned());
-    let mut document = current.clone();
-    let old = document
-        .digests
-        .get(ComponentKind::Rule, rule)
-        .ok_or_else(no_rule)?;
+    let mut digests = current.digests().clone();
+    let old = digests.get(ComponentKind::Rule, rule).ok_or_else(no_rule)?;
     let new: rialto_manifest::values::Digest = digest
         .to_string()
         .parse()
         .map_err(|e| anyhow::anyhow!("the digest {digest}: {e}"))?;
     let name = rule.parse().map_err(|_| no_rule())?;
-    document.digests.insert(ComponentKind::Rule, name, new);
+    digests.insert(ComponentKind::Rule, name, new);
     // If scheme.toml pins the rule's digest, the pin changes too.
-    document.text = document.text.replace(&old.to_string(), &new.to_string());
-    Ok(document)
+    let text = current.text().replace(&old.to_string(), &new.to_string());
+    Ok(SchemeDocument::new(text, digests))
 }

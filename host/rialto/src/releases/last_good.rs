@@ -152,7 +152,7 @@ fn differing(
     now: (Digest, Digest),
 ) -> Option<String> {
     let scheme = document.scheme().ok()?;
-    let digest = document.digests.get(ComponentKind::Rule, rule);
+    let digest = document.digests().get(ComponentKind::Rule, rule);
     let digest = digest.map(spec::digest)?;
     let mut steps = scheme.steps.iter();
     let (_, bindings) = steps.find(|(name, _)| name.as_str() == step)?;

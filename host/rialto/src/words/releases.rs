@@ -68,7 +68,7 @@ pub fn release(release: &ShownRelease) -> String {
     if let Some(scheduled) = scheduled(summary) {
         let _ = writeln!(text, "scheduled  {scheduled}");
     }
-    for (kind, name, digest) in document.digests.iter() {
+    for (kind, name, digest) in document.digests().iter() {
         let _ = writeln!(text, "{:<10} {name:<34} {digest}", kind.to_string());
     }
     text

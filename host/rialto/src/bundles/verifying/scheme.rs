@@ -136,7 +136,7 @@ pub(super) fn read(bundle: &Bundle, report: &mut Report) -> Option<Packed> {
     }
     (report.findings.len() == before).then_some(Packed {
         scheme,
-        document: SchemeDocument { text, digests },
+        document: SchemeDocument::new(text, digests),
         components,
     })
 }
