@@ -314,8 +314,7 @@ impl Releases {
     }
 
     pub(super) fn stored(&self, number: u64) -> Result<StoredRelease, Refused> {
-        let stored = self.store.releases().context("reading the releases")?;
-        let found = stored.into_iter().find(|r| r.number == number);
+        let found = self.store.release(number).context("reading a release")?;
         found.ok_or(Refused::Unknown(number))
     }
 

@@ -26,6 +26,16 @@ impl ReleaseStore for PostgresStore {
         rows.iter().map(release).collect()
     }
 
+    fn release(&self, number: u64) -> Result<Option<StoredRelease>, StoreError> {
+        let number = signed(number)?;
+        let rows = self.all(
+            "SELECT number, digest, document, created_at, note, maker, approver, waits_on
+             FROM rialto.releases WHERE partition = $1 AND number = $2",
+            |query| query.bind(number),
+        )?;
+        rows.first().map(release).transpose()
+    }
+
     fn releases_once_current(&self) -> Result<Vec<u64>, StoreError> {
         let rows = self.all(
             "SELECT number FROM rialto.releases WHERE partition = $1 AND was_current ORDER BY number",

@@ -7,12 +7,13 @@ use rialto_engine::history::Record;
 use rialto_engine::store::{Receipt, StoreError};
 use rialto_engine::{Name, Timestamp};
 use rialto_store::{HistoryStore, ReleaseStore, StoredRelease};
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqlitePool};
 use zstd::zstd_safe::CCtx;
 
 use crate::journal::Verdict;
 use crate::records::{EncodedRecord, encoded};
-use crate::rows::unsigned;
+use crate::rows::{signed, unsigned};
 use crate::slices::Bound;
 use crate::{SqliteStore, failed, pages, receipt_pages, unreadable};
 
@@ -207,21 +208,33 @@ async fn releases(readers: &SqlitePool) -> Result<Vec<StoredRelease>, StoreError
     .fetch_all(readers)
     .await
     .map_err(failed)?;
-    rows.iter()
-        .map(|row| {
-            let waits_on: Option<i64> = row.try_get(7).map_err(failed)?;
-            Ok(StoredRelease {
-                number: unsigned(row.try_get(0).map_err(failed)?)?,
-                digest: row.try_get(1).map_err(failed)?,
-                document: row.try_get(2).map_err(failed)?,
-                created_at: Timestamp(unsigned(row.try_get(3).map_err(failed)?)?),
-                note: row.try_get(4).map_err(failed)?,
-                maker: row.try_get(5).map_err(failed)?,
-                approver: row.try_get(6).map_err(failed)?,
-                waits_on: waits_on.map(unsigned).transpose()?,
-            })
-        })
-        .collect()
+    rows.iter().map(stored_release).collect()
+}
+
+async fn release(readers: &SqlitePool, number: u64) -> Result<Option<StoredRelease>, StoreError> {
+    let row = sqlx::query(
+        "SELECT number, digest, document, created_at, note, maker, approver, waits_on
+         FROM releases WHERE number = ?",
+    )
+    .bind(signed(number)?)
+    .fetch_optional(readers)
+    .await
+    .map_err(failed)?;
+    row.as_ref().map(stored_release).transpose()
+}
+
+fn stored_release(row: &SqliteRow) -> Result<StoredRelease, StoreError> {
+    let waits_on: Option<i64> = row.try_get(7).map_err(failed)?;
+    Ok(StoredRelease {
+        number: unsigned(row.try_get(0).map_err(failed)?)?,
+        digest: row.try_get(1).map_err(failed)?,
+        document: row.try_get(2).map_err(failed)?,
+        created_at: Timestamp(unsigned(row.try_get(3).map_err(failed)?)?),
+        note: row.try_get(4).map_err(failed)?,
+        maker: row.try_get(5).map_err(failed)?,
+        approver: row.try_get(6).map_err(failed)?,
+        waits_on: waits_on.map(unsigned).transpose()?,
+    })
 }
 
 async fn component(readers: &SqlitePool, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -302,6 +315,11 @@ impl HistoryStore for SqliteStore {
 impl ReleaseStore for SqliteStore {
     fn releases(&self) -> Result<Vec<StoredRelease>, StoreError> {
         self.inner.runtime.block_on(releases(&self.inner.readers))
+    }
+
+    fn release(&self, number: u64) -> Result<Option<StoredRelease>, StoreError> {
+        let inner = &*self.inner;
+        inner.runtime.block_on(release(&inner.readers, number))
     }
 
     fn releases_once_current(&self) -> Result<Vec<u64>, StoreError> {

@@ -54,6 +54,8 @@ pub fn scheduled_and_waiting_releases_are_kept<B: Backend<Store: HostStore>>() {
     let all = [scheduled(1, 10), scheduled(2, 30), scheduled(3, 20)];
     store.schedule_releases(&all).expect("a schedule");
     assert_eq!(store.releases().expect("releases")[3], waits);
+    assert_eq!(store.release(4).expect("a release"), Some(waits));
+    assert_eq!(store.release(5).expect("no release"), None);
     store.approve_release(4, "chris").expect("an approval");
     store
         .withdraw_scheduled(1, &act("maya", 5))

@@ -29,6 +29,8 @@ pub struct StoredRelease {
 pub trait ReleaseStore {
     /// All releases, oldest first.
     fn releases(&self) -> Result<Vec<StoredRelease>, StoreError>;
+    /// The release with this number.
+    fn release(&self, number: u64) -> Result<Option<StoredRelease>, StoreError>;
     /// The numbers of the releases that are or were current. The activation of any other was refused, or is under
     /// way.
     fn releases_once_current(&self) -> Result<Vec<u64>, StoreError>;

@@ -40,33 +40,33 @@ impl Releases {
             .into_iter()
             .filter(|number| *number < release.number && !taken_back.contains(number))
             .collect();
-        let earlier: Vec<u64> = earlier.into_iter().rev().take(LOOKED_AT_MAX).collect();
-        for (step, rules) in &release.steps {
-            for (nth, bound) in rules.iter().enumerate().filter(|(_, bound)| wants(bound)) {
-                if bound.last_good().is_some() {
-                    continue;
-                }
-                let rule = &bound.identity.name;
-                match earlier
-                    .iter()
-                    .find_map(|number| self.earlier(*number, release, (step, bound), &scheme))
-                {
-                    None => {
-                        tracing::warn!(%step, %rule, "a rule has no last good release: where its failure means `last-good`, it refuses");
-                    }
-                    Some(earlier) => {
-                        let number = earlier.number;
-                        match release.set_last_good(step, nth, earlier) {
-                            Ok(()) => {
-                                tracing::info!(%step, %rule, number, "the last good release of a rule is ready");
-                            }
-                            Err(error) => {
-                                tracing::warn!(%step, %rule, number, %error, "the last good release of a rule cannot be asked: where its failure means `last-good`, it refuses");
-                            }
-                        }
-                    }
-                }
+        let bound = release.steps.iter().flat_map(|(step, rules)| {
+            let rules = rules.iter().enumerate();
+            rules.map(move |(nth, bound)| (&**step, nth, bound))
+        });
+        let mut without: Vec<(&str, usize, &BoundRule)> = bound
+            .filter(|(_, _, bound)| wants(bound) && bound.last_good().is_none())
+            .collect();
+        // Each document is read once, whatever rules still look for theirs.
+        for number in earlier.into_iter().rev().take(LOOKED_AT_MAX) {
+            if without.is_empty() {
+                break;
             }
+            let Ok(document) = self.document(number) else {
+                continue;
+            };
+            without.retain(|(step, nth, bound)| {
+                let found = self.earlier((number, &document), release, (step, bound), &scheme);
+                let Some(found) = found else {
+                    return true;
+                };
+                have(release, (step, *nth, bound), found);
+                false
+            });
+        }
+        for (step, _, bound) in without {
+            let rule = &bound.identity.name;
+            tracing::warn!(%step, %rule, "a rule has no last good release: where its failure means `last-good`, it refuses");
         }
         Ok(())
     }
@@ -74,16 +74,15 @@ impl Releases {
     /// A rule at a step of an earlier release alone, if it is there, differs, and can be prepared.
     fn earlier(
         &self,
-        number: u64,
+        (number, document): (u64, &SchemeDocument),
         release: &Release,
         (step, bound): (&str, &BoundRule),
         scheme: &Scheme,
     ) -> Option<Release> {
         let rule = &*bound.identity.name;
-        let document = self.document(number).ok()?;
         let now = (release.members[bound.member].digest, bound.settings_digest);
-        let settings = differing(&document, step, rule, now)?;
-        let spec = self.spec_of_rule(number, &document, (step, bound), &settings, scheme);
+        let settings = differing(document, step, rule, now)?;
+        let spec = self.spec_of_rule(number, document, (step, bound), &settings, scheme);
         let prepared = spec.and_then(|spec| {
             let prepared = self.runtime.prepare(&spec);
             prepared.map_err(|problems| anyhow::anyhow!("{problems:?}"))
@@ -129,6 +128,19 @@ impl Releases {
         let codes = scheme.errors.iter();
         spec.codes = codes.map(|one| one.code.as_str().to_owned()).collect();
         Ok(spec)
+    }
+}
+
+/// Have a rule ask its last good release from now on.
+fn have(release: &Release, (step, nth, bound): (&str, usize, &BoundRule), last_good: Release) {
+    let (rule, number) = (&bound.identity.name, last_good.number);
+    match release.set_last_good(step, nth, last_good) {
+        Ok(()) => {
+            tracing::info!(%step, %rule, number, "the last good release of a rule is ready");
+        }
+        Err(error) => {
+            tracing::warn!(%step, %rule, number, %error, "the last good release of a rule cannot be asked: where its failure means `last-good`, it refuses");
+        }
     }
 }
 
