@@ -15,7 +15,7 @@ use crate::document::Document;
 use crate::schema;
 use crate::source::Source;
 use crate::values::{
-    Amount, BaseUrl, CurrencyCode, Digest, ErrorCode, FspId, Instant, Name, PublicKeyPem, Share,
+    Amount, BaseUrl, CurrencyCode, ErrorCode, FspId, Instant, Name, PublicKeyPem, Share,
 };
 
 mod changes;
