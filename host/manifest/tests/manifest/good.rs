@@ -149,6 +149,11 @@ fn components_see_facts_and_settings_as_json() {
 #[test]
 fn a_release_is_read_back_without_its_folder() {
     let (folder, manifest) = good("maximal");
+    let known = manifest.document().scheme().expect("it was read");
+    assert!(
+        std::ptr::eq(&raw const *known, manifest.scheme()),
+        "its text is not read again"
+    );
     let stored = serde_json::to_string(manifest.document()).expect("JSON");
     drop(folder);
     let read: SchemeDocument = serde_json::from_str(&stored).expect("the same");

@@ -60,7 +60,7 @@ impl Releases {
                 let Some(found) = found else {
                     return true;
                 };
-                have(release, (step, *nth, bound), found);
+                set_last_good(release, (step, *nth, bound), found);
                 false
             });
         }
@@ -131,8 +131,12 @@ impl Releases {
     }
 }
 
-/// Have a rule ask its last good release from now on.
-fn have(release: &Release, (step, nth, bound): (&str, usize, &BoundRule), last_good: Release) {
+/// Let a rule have this last good release, and say in the log whether it can be asked.
+fn set_last_good(
+    release: &Release,
+    (step, nth, bound): (&str, usize, &BoundRule),
+    last_good: Release,
+) {
     let (rule, number) = (&bound.identity.name, last_good.number);
     match release.set_last_good(step, nth, last_good) {
         Ok(()) => {
